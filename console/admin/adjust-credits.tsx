@@ -71,7 +71,7 @@ export function AdjustCredits({ company, close, changed }: AdjustCreditsProps) {
       >
         <Field
           label="Credits"
-          hint="Below zero they are taken."
+          hint="A negative amount removes credits."
           name="credits"
           type="number"
           step="any"

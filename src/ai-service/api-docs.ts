@@ -112,11 +112,11 @@ const describedHealth: readonly DescribedRoute[] = [
     ],
   },
   {
-    ...{ method: 'get', path: '/health/ready', summary: 'Every component by itself.', needsToken: false },
+    ...{ method: 'get', path: '/health/ready', summary: 'Each component separately.', needsToken: false },
     query: z.strictObject({ form: z.enum(['flat']).optional() }),
     answers: [
       {
-        ...{ status: 200, means: 'It can work, degraded perhaps.', schema: readyAnswers },
+        ...{ status: 200, means: 'It is ready, possibly degraded.', schema: readyAnswers },
         examples: READY_EXAMPLES,
       },
       { status: 503, means: 'The database is unavailable.', schema: readyAnswers },
@@ -124,7 +124,7 @@ const describedHealth: readonly DescribedRoute[] = [
   },
 ];
 
-const wrongQuery: DescribedAnswer = { status: 400, means: 'The query is wrong.', schema: errorAnswer };
+const wrongQuery: DescribedAnswer = { status: 400, means: 'Invalid query parameters.', schema: errorAnswer };
 const AT = '2026-11-15T09:00:00.000Z';
 const LOG_ENTRY = {
   timestamp: AT,
@@ -184,7 +184,7 @@ const describedMonitoring: readonly DescribedRoute[] = [
     ],
     operationsQuery,
   ),
-  monitored('/monitoring/ai-services', 'External AI services, their breakers, what failed last.', [
+  monitored('/monitoring/ai-services', 'External AI services, their circuit breakers and recent failures.', [
     ok(aiServicesAnswer, {
       services: [
         {
@@ -198,7 +198,7 @@ const describedMonitoring: readonly DescribedRoute[] = [
   ...(['app-logs', 'errors'] as const).map((name) =>
     monitored(
       `/monitoring/${name}`,
-      name === 'errors' ? 'The newest errors.' : 'The log, the newest first.',
+      name === 'errors' ? 'The newest errors.' : 'The log, newest first.',
       [ok(logEntries, { entries: [LOG_ENTRY], next_cursor: null }), wrongQuery],
       entryQuery,
     ),
@@ -230,7 +230,7 @@ const describedGenerator: readonly DescribedRoute[] = [
     const answers = [ok(generatorStatus, GENERATOR_STATUS)];
     return { method: 'post', path: `${GENERATOR_PATH}/${name}`, summary, needsToken: true, answers };
   }),
-  monitored(`${GENERATOR_PATH}/metrics`, 'What it has done since the last restart.', [
+  monitored(`${GENERATOR_PATH}/metrics`, 'Its activity since the last restart.', [
     ok(generatorMetrics, {
       ...GENERATOR_FIGURES,
       queue_depth: 0,
@@ -247,7 +247,7 @@ const SERVER = {
   room_jid: 'interview-42@conference.meet.example',
   is_breakout: false,
 };
-const NOT_ARRIVED = 'The body did not arrive whole or in time: send it again.';
+const NOT_ARRIVED = 'The request body was incomplete or did not arrive in time. Send it again.';
 const SECONDS = 1_794_733_200;
 const WHO = { name: 'Ada', email: 'ada@acme.example', id: 'u1', occupant_jid: 'ada@meet.example/1' };
 
@@ -265,16 +265,16 @@ const events: readonly DescribedRoute[] = [
   {
     method: 'post',
     path: '/api/meetings/{id}/transcript',
-    summary: 'What was said in a meeting. Its summary comes with the insight.',
+    summary: 'The transcript of a meeting. Its summary is part of the insight.',
     needsToken: true,
     body: { schema: transcriptBody, example: { text: 'Ada: I will send the exercise by Friday.' } },
     answers: [
       { status: 202, means: 'Taken.', schema: transcriptAnswer, example: { meeting_id: MEETING } },
-      { status: 400, means: 'No JSON, or not as it should be.', schema: errorAnswer },
+      { status: 400, means: 'Invalid JSON, or an unexpected shape.', schema: errorAnswer },
       { status: 404, means: 'There is no such meeting.', schema: errorAnswer },
       { status: 409, means: 'Its room was not announced.', schema: errorAnswer },
       { status: 413, means: 'The body is too large.', schema: errorAnswer },
-      { status: 422, means: 'Nothing is said in it.', schema: errorAnswer },
+      { status: 422, means: 'The text is empty.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   },
@@ -289,10 +289,10 @@ function describedEvent(path: string, summary: string, example: unknown): Descri
     needsToken: true,
     body: { schema: roomEvent, example },
     answers: [
-      { status: 202, means: 'Recorded; the work is queued.', schema: eventAnswer, example: answer },
-      { status: 400, means: 'No JSON, or not as it should be.', schema: errorAnswer },
+      { status: 202, means: 'Recorded. The work is queued.', schema: eventAnswer, example: answer },
+      { status: 400, means: 'Invalid JSON, or an unexpected shape.', schema: errorAnswer },
       { status: 413, means: 'The body is larger than 1 MiB.', schema: errorAnswer },
-      { status: 422, means: 'Another route’s event.', schema: errorAnswer },
+      { status: 422, means: 'An event of another route.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   };

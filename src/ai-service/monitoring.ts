@@ -92,7 +92,7 @@ export function addMonitoringStats(app: ServiceApp, parts: MonitoringStatsParts)
   app.get('/monitoring/operations', async (context) => {
     const read = operationsQuery.safeParse(context.req.query());
     if (!read.success) {
-      const message = 'The query is wrong: hours is a whole number from 1 to 168, and there is nothing else.';
+      const message = 'Invalid query: the only parameter is hours, an integer from 1 to 168.';
       return envelopeResponse(400, errorEnvelope('invalid_request_error', message, null, 'hours'));
     }
     return context.json(await operationsOf(parts, read.data.hours));
@@ -227,7 +227,7 @@ export function aiServiceMetrics(
 function workerMetric({ workers }: Pick<MonitoringStatsParts, 'workers'>): Gauge {
   return gauge(
     'turnpike_worker_up',
-    'Of each background worker: 1 while it runs, or rests because it is meant to; else 0.',
+    'For each background worker: 1 while it runs or is intentionally idle, otherwise 0.',
     'min',
     workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
   );
@@ -253,7 +253,7 @@ async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): P
     ),
     gauge(
       'turnpike_queue_oldest_waiting_seconds',
-      'How long the job waits that could have been taken longest ago; 0 where none waits.',
+      'Age of the oldest job that is ready to run. 0 if none is waiting.',
       'max',
       queues.map(({ name, oldestWaitingSeconds }) => {
         return { labels: { queue: name }, value: oldestWaitingSeconds ?? 0 };

@@ -121,9 +121,9 @@ async function jsonOf(
       return refuse(413, `The body is larger than ${maxBytes} bytes.`, null);
     // Not a 408 or 400: the body may be valid and must be sent again.
     case 'too-slow':
-      return refuse(503, 'The body did not come in time: send it again.', null);
+      return refuse(503, 'The request body did not arrive in time. Send it again.', null);
     case 'broken':
-      return refuse(503, 'The body broke off: send it again.', null);
+      return refuse(503, 'The request body is incomplete. Send it again.', null);
     case 'unknown-encoding':
       return refuse(415, UNKNOWN_ENCODING, null, ACCEPTED_ENCODINGS);
     case 'read':

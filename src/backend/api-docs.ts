@@ -25,7 +25,7 @@ const health: readonly DescribedRoute[] = [
     ...{
       method: 'get',
       path: '/health',
-      summary: 'The process runs, and how its dependencies are.',
+      summary: 'Whether the process runs, and the state of its dependencies.',
       needsToken: false,
     },
     answers: [
@@ -74,7 +74,7 @@ const webhook: DescribedRoute = {
   },
   answers: [
     {
-      ...{ status: 200, means: 'The event is stored; a repeated one too.', example: { received: true } },
+      ...{ status: 200, means: 'The event is stored. Duplicates are accepted.', example: { received: true } },
       schema: z.strictObject({ received: z.literal(true) }),
     },
     refusedEvent(400, 'The signature is missing or wrong, or the payload cannot be read.'),
@@ -132,7 +132,7 @@ const operations: readonly DescribedRoute[] = [
     ],
   },
   {
-    ...{ method: 'get', path: '/metrics', summary: 'For Prometheus. Takes METRICS_TOKEN where it is set.' },
+    ...{ method: 'get', path: '/metrics', summary: 'For Prometheus. Requires METRICS_TOKEN if it is set.' },
     needsToken: true,
     answers: [{ status: 200, means: 'Prometheus’ text.', contentType: 'text/plain' }],
   },
@@ -142,14 +142,14 @@ const text = z.string().optional();
 const callExport: DescribedRoute = {
   ...{ method: 'get', path: CALL_EXPORT_PATH, needsToken: true },
   summary:
-    'Calls of the company as a file that streams, with the access token of a company admin; for super admins of any company or all.',
+    'Streams the calls of the company as a file. Requires the access token of a company admin; super admins can export any company or all.',
   query: z.object({
     ...{ format: z.enum(['csv', 'jsonl']), from: text, to: text, model: text, status: text, code: text },
     ...{ user: text, tag: text, request_id: text, api_key_id: text, company_id: text, limit: text },
     ...{ min_duration_ms: text, min_credits: text, after: text },
   }),
   answers: [
-    { status: 200, means: 'The calls, the newest first.', contentType: 'text/csv' },
+    { status: 200, means: 'The calls, newest first.', contentType: 'text/csv' },
     ...[
       [400, 'A parameter cannot be read.'] as const,
       [401, 'No valid access token.'] as const,

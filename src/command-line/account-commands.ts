@@ -36,7 +36,7 @@ const LONGEST_NAME = 200;
 export const createSuperAdmin: Command = {
   name: 'create-super-admin',
   usage: 'EMAIL [--json]',
-  summary: 'Makes a super admin and prints the password, once.',
+  summary: 'Creates a super admin and prints the password, once.',
   works: 'on-the-database',
   async run({ terminal, database, secrets }, given) {
     const { isJson, words } = takeJson(given);
@@ -69,7 +69,7 @@ export const createSuperAdmin: Command = {
 export const createCompany: Command = {
   name: 'create-company',
   usage: 'NAME EMAIL [--json]',
-  summary: 'Makes a company with its first admin and prints the password, once.',
+  summary: 'Creates a company with its first admin and prints the password, once.',
   works: 'on-the-database',
   async run({ terminal, database, secrets, clock }, given) {
     const { isJson, words } = takeJson(given);
@@ -117,7 +117,7 @@ export const createCompany: Command = {
 export const issueToken: Command = {
   name: 'issue-token',
   usage: 'EMAIL',
-  summary: 'Prints an access token of that person, good for some minutes.',
+  summary: 'Prints an access token of the user, valid for some minutes.',
   works: 'on-the-database',
   async run({ terminal, database, accessTokens }, [email, ...rest]) {
     if (email === undefined || rest.length > 0) {
@@ -139,7 +139,7 @@ export const issueToken: Command = {
 export const resetTotpCommand: Command = {
   name: 'reset-totp',
   usage: 'EMAIL',
-  summary: 'Turns off two-factor authentication of that person and ends their sessions.',
+  summary: 'Disables two-factor authentication of the user and ends their sessions.',
   works: 'on-the-database',
   async run({ terminal, database, clock }, [email, ...rest]) {
     if (email === undefined || rest.length > 0) {

@@ -28,7 +28,7 @@ const wordsOf = (text: string) =>
 describe('help', () => {
   test('lists every command and the meaning of the exit codes', () => {
     for (const { name } of COMMANDS) expect(help()).toContain(`\n  ${name} `);
-    expect(help()).toContain('Exit codes: 0 it is done; 1 it failed');
+    expect(help()).toContain('Exit codes: 0 success; 1 failure');
     expect(help()).toContain('--version');
   });
 

@@ -152,7 +152,7 @@ export function help(): string {
 }
 
 const EXIT_CODES =
-  'Exit codes: 0 it is done; 1 it failed, or found something wrong; 2 it was typed wrongly, and nothing was changed.';
+  'Exit codes: 0 success; 1 failure, or a problem was found; 2 invalid arguments, nothing was changed.';
 
 /** The whole of docs/command-line.md. */
 export function commandsPage(): string {

@@ -36,7 +36,7 @@ export const adjustCreditsCommand: Command = {
   name: 'adjust-credits',
   usage: 'ACCOUNT_ID CREDITS …',
   summary:
-    'Adds credits to a company or user, or takes them (-12.5). Without arguments it lists its options.',
+    'Adds credits to a company or user, or removes them (-12.5). Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
     const adjustment = readAdjustment(words);

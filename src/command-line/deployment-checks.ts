@@ -157,7 +157,7 @@ function refusal(answer: Answer): Finding {
   const error = at(jsonOf(answer.text), 'error');
   const isEnvelope = at(error, 'type') === 'authentication_error' && typeof at(error, 'message') === 'string';
   if (answer.response.status !== 401 || !isEnvelope) return unexpected(answer);
-  return ok('It is refused with 401 in the error envelope.');
+  return ok('Refused with 401 and an error object.');
 }
 
 /** Checks the page, and every script, style sheet and icon that it refers to. */

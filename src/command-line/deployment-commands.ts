@@ -69,7 +69,7 @@ function complainOfNoQueue(terminal: Terminal, name: string, jobQueue: JobQueue)
 export const redriveCommand: Command = {
   name: 'redrive',
   usage: 'NAME [ID …]',
-  summary: 'Gives dead letters of a job queue another run: all of them, or those named.',
+  summary: 'Redrives dead letters of a job queue: all of them, or those given.',
   works: 'on-the-database',
   async run({ terminal, jobQueue }, words) {
     const [name, ...ids] = readOptions(words, {}, Number.POSITIVE_INFINITY)?.positionals ?? [];

@@ -71,7 +71,7 @@ export const invoicesCommand: Command = {
 export const invoiceMonthCommand: Command = {
   name: 'invoice-month',
   usage: '[--month YYYY-MM]',
-  summary: 'Has the workers invoice all months that are over, or those up to the one named, at once.',
+  summary: 'Invoices all completed months now, or those up to the given one.',
   works: 'on-the-database',
   async run({ terminal, jobQueue, clock }, words) {
     const named = optionIn(words, 'month');
@@ -96,7 +96,8 @@ export const invoiceMonthCommand: Command = {
 export const markInvoicePaidCommand: Command = {
   name: 'mark-invoice-paid',
   usage: 'INVOICE_ID',
-  summary: 'An invoice was paid outside of the provider: gives back its usage and frees the company, once.',
+  summary:
+    'Records that an invoice was paid outside of the payment provider: settles its usage and unblocks the company, once.',
   works: 'on-the-database',
   async run(context, [invoiceId, ...rest]) {
     const { terminal, clock } = context;
@@ -110,7 +111,7 @@ export const markInvoicePaidCommand: Command = {
 export const voidInvoiceCommand: Command = {
   name: 'void-invoice',
   usage: 'INVOICE_ID REASON',
-  summary: 'Asks for an invoice no more and writes off its usage.',
+  summary: 'Stops collecting an invoice and writes off its usage.',
   works: 'on-the-database',
   async run(context, [invoiceId, reason, ...rest]) {
     if (invoiceId === undefined || !reason || rest.length > 0) {
@@ -125,7 +126,8 @@ export const voidInvoiceCommand: Command = {
 export const setBillingCommand: Command = {
   name: 'set-billing',
   usage: 'COMPANY_ID PREPAID|POSTPAID [--line CREDITS]',
-  summary: 'Changes how a company pays; the line is how far a POSTPAID one may go below zero, else no end.',
+  summary:
+    'Changes how a company pays. The credit line is how far a POSTPAID company may go below zero; without it there is no limit.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, [companyId = '', mode, ...words]) {
     const line = optionIn(words, 'line');

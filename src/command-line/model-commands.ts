@@ -37,8 +37,7 @@ const WITHOUT_TARGETS = {
 export const aliasesCommand: Command = {
   name: 'aliases',
   usage: '[--retired] [--json]',
-  summary:
-    'The model aliases, their kinds and the targets behind them; with --retired those that are retired too.',
+  summary: 'Lists the model aliases, their kinds and targets. With --retired, retired ones are included.',
   works: 'on-the-database',
   async run({ terminal, database, aliasPrefix, isProduction = false }, given) {
     const { isJson, words } = takeJson(given);
@@ -133,7 +132,7 @@ function describedRouting({ strategy, retries, retryStatuses, fallback, hedgeMs 
 export const retireAliasCommand: Command = {
   name: 'retire-alias',
   usage: 'ALIAS',
-  summary: 'Ends an alias of your own: its calls are refused from now on, and its usage stays readable.',
+  summary: 'Retires one of your aliases. Further calls are refused; its usage remains available.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, aliasPrefix }, words) {
     const [alias, ...more] = words;

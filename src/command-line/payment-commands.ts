@@ -55,7 +55,7 @@ export const paymentEventsCommand: Command = {
 export const replayPaymentEventCommand: Command = {
   name: 'replay-payment-event',
   usage: 'ID',
-  summary: 'Has the workers try an event again that waits or has failed.',
+  summary: 'Retries an event that is waiting or has failed.',
   works: 'on-the-database',
   async run({ terminal, database, jobQueue, clock }, [id, ...rest]) {
     if (id === undefined || rest.length > 0) {
@@ -225,7 +225,7 @@ const MOST_ENDPOINT_PAGES = 20;
 export const createWebhookEndpointCommand: Command = {
   name: 'create-webhook-endpoint',
   usage: 'URL',
-  summary: 'Has the payment provider send its events to URL and prints the signing secret, once.',
+  summary: 'Creates a webhook endpoint for URL at the payment provider and prints its signing secret, once.',
   works: 'on-the-database',
   async run(context, words) {
     const provider = await checkEndpointCommand(context, 'create-webhook-endpoint', words);

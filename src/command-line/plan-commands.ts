@@ -25,7 +25,7 @@ const EVENTS_AT_ONCE = 1_000;
 export const plansCommand: Command = {
   name: 'plans',
   usage: '[--json]',
-  summary: 'The plans with their ids, those that are retired too.',
+  summary: 'Lists the plans with their ids, including retired ones.',
   works: 'on-the-database',
   async run({ terminal, database }, given) {
     const { isJson, words } = takeJson(given);
@@ -57,7 +57,8 @@ const ASSIGN_OPTION_OF: Readonly<Record<string, string>> = {
 export const assignPlanCommand: Command = {
   name: 'assign-plan',
   usage: 'COMPANY_ID PLAN_ID [--line CREDITS] [--due-days N] [--invoice-day N] [--json]',
-  summary: 'Puts a company on a POSTPAID plan: it pays by monthly invoice from now on, on the terms given.',
+  summary:
+    'Assigns a POSTPAID plan to a company on the given terms. The company then pays by monthly invoice.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, clock, secrets }, given) {
     const { isJson, words } = takeJson(given);
@@ -168,7 +169,7 @@ export const planRatesCommand: Command = {
 export const setPlanRateCommand: Command = {
   name: 'set-plan-rate',
   usage: 'PRICE_ID CURRENCY PRICE',
-  summary: 'Adds the rate of a plan in another currency; invoices that wait for it are then counted.',
+  summary: 'Adds the rate of a plan in another currency. Invoices that wait for the rate are then included.',
   works: 'on-the-database',
   async run({ terminal, database, jobQueue, clock }, [providerPriceId, currency, price, ...rest]) {
     if (providerPriceId === undefined || currency === undefined || price === undefined || rest.length > 0) {

@@ -50,7 +50,7 @@ export const providersCommand: Command = {
 export const modelsCommand: Command = {
   name: 'models',
   usage: '[VENDOR] [--json]',
-  summary: 'Well-known models: how much they read and write, and their list prices, each with its day.',
+  summary: 'Well-known models with their token limits and list prices, each with its date.',
   works: 'alone',
   async run({ terminal, clock }, given) {
     const { isJson, words } = takeJson(given);
@@ -89,7 +89,8 @@ function ageOf(model: KnownModel, nowMs: number): string {
 export const setAliasCommand: Command = {
   name: 'set-alias',
   usage: 'ALIAS --provider NAME --model MODEL …',
-  summary: 'Puts a provider behind a model alias, within a second. Without arguments it lists its options.',
+  summary:
+    'Sets the targets of a model alias. The change takes effect within a second. Without arguments it lists its options.',
   works: 'on-the-database',
   async run(system, words) {
     const { terminal } = system;
@@ -114,7 +115,9 @@ export const setAliasCommand: Command = {
       return EXIT_FAILED;
     }
     if (target != null && change.isTested && !(await isAnswering(system, known.kind, target))) {
-      terminal.complain('Nothing was saved. Mend it and run the command again, or save it with --no-test.');
+      terminal.complain(
+        'Nothing was saved. Fix the problem and run the command again, or save it with --no-test.',
+      );
       return EXIT_FAILED;
     }
     const { database, sharedState, secrets, aliasPrefix: prefix } = system;

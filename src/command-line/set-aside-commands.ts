@@ -62,7 +62,7 @@ const REPAIR_USAGE = 'ID …|--all [--set FIELD=JSON …] | ID … --drop REASON
 export const repairCallsCommand: Command = {
   name: 'repair-calls',
   usage: 'ID …',
-  summary: 'Charges calls that were set aside, or drops them. Without arguments it lists its options.',
+  summary: 'Charges or drops calls that were set aside. Without arguments it lists its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
     const options = readRepair(words);

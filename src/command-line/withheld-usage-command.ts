@@ -29,7 +29,7 @@ const USAGE =
 export const withheldUsageCommand: Command = {
   name: 'withheld-usage',
   usage: '[CALL_ID …] [--json]',
-  summary: 'Usage that no call can have, by its alias. It is charged by --post, or dropped.',
+  summary: 'Usage beyond what the alias allows for a call. --post charges it; otherwise it can be dropped.',
   works: 'on-the-database',
   async run(context, given) {
     const { isJson, words } = takeJson(given);

@@ -168,8 +168,12 @@ const MCP: DescribedRoute = {
   body: { schema: rpcBody, example: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
   answers: [
     ok(rpcAnswer, { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'list_models' }] } }),
-    { status: 202, means: 'A notification was taken; there is no answer to it.', contentType: 'text/plain' },
-    { status: 405, means: 'Another method than POST.', schema: errorAnswer },
+    {
+      status: 202,
+      means: 'The notification was accepted. Notifications have no response.',
+      contentType: 'text/plain',
+    },
+    { status: 405, means: 'A method other than POST.', schema: errorAnswer },
     ...refused([...EVERY_ROUTE, 'tooLarge', 'tooSlow']),
   ],
 };
@@ -178,12 +182,18 @@ const MCP: DescribedRoute = {
 export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   call(
     '/chat/completions',
-    'Asks a chat model. With stream: true, server-sent events that end with [DONE].',
+    'Creates a chat completion. With stream: true, the response is server-sent events that end with [DONE].',
     chatBody,
     { model: ALIAS, messages: [{ role: 'user', content: 'Hello' }] },
     ok(completion, COMPLETION),
   ),
-  call('/completions', 'Completes a text.', textBody, { model: ALIAS, prompt: 'Hello' }, ok(completion)),
+  call(
+    '/completions',
+    'Creates a completion of a text.',
+    textBody,
+    { model: ALIAS, prompt: 'Hello' },
+    ok(completion),
+  ),
   call(
     '/embeddings',
     'Vectors of texts.',
@@ -245,15 +255,15 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
     ok(z.looseObject({ object: z.literal('list'), data: z.array(model) })),
   ),
   read('/models/{model}', 'One of them.', ok(model)),
-  read('/usage', 'What the company has used.', ok(z.looseObject({}))),
+  read('/usage', 'The company’s usage.', ok(z.looseObject({}))),
   {
-    ...read('/usage/calls', 'The calls of the key, the newest first.', ok(callPage)),
+    ...read('/usage/calls', 'The calls of the key, newest first.', ok(callPage)),
     query: callQuery,
   },
   read('/jobs', 'The company’s active jobs.', ok(z.looseObject({ data: z.array(z.looseObject({})) }))),
   MCP,
   {
-    ...{ method: 'get', path: '/health', summary: 'How the dependencies are.', needsToken: false },
+    ...{ method: 'get', path: '/health', summary: 'The state of the dependencies.', needsToken: false },
     answers: [ok(z.looseObject({ status: z.enum(['ok', 'degraded']) }), { status: 'ok' })],
   },
   {
@@ -265,7 +275,7 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
 export function gatewayDocument(): Record<string, unknown> {
   return openApiDocument({
     title: 'Turnpike gateway',
-    description: 'Models by their aliases, in the manner of the OpenAI API, and documents read into records.',
+    description: 'Models by alias in the format of the OpenAI API, and parsing of CVs and job postings.',
     token: 'An API key of the company.',
     routes: GATEWAY_ROUTES,
   });

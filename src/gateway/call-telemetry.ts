@@ -88,15 +88,19 @@ export function createCallMeters(): CallMeters {
       counterIn(unknown, refusal, { refusal }).value += 1;
     },
     metrics: () => [
-      counter('turnpike_calls_total', 'Calls of known keys, by how they ended.', calls),
+      counter('turnpike_calls_total', 'Calls of known keys, by outcome.', calls),
       counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
       counter(
         'turnpike_tokens_total',
         'Tokens that models used; cached ones and those written to a cache are parts of the prompt.',
         tokens,
       ),
-      histogram('turnpike_call_duration_seconds', 'From a call to its end.', durations),
-      histogram('turnpike_first_byte_seconds', 'From a call to its model’s first answer.', firstBytes),
+      histogram('turnpike_call_duration_seconds', 'From the request to the end of the response.', durations),
+      histogram(
+        'turnpike_first_byte_seconds',
+        'From the request to the first byte of the model’s response.',
+        firstBytes,
+      ),
     ],
   };
 }

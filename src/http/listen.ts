@@ -359,7 +359,7 @@ function createWebSockets(clock: Clock): WebSockets {
       const data = { opened: answer.opened, events: null, waiting: null, hasAnswered: true };
       const headers = answer.protocol === null ? {} : { 'sec-websocket-protocol': answer.protocol };
       if (server.upgrade(request, { data, headers })) return undefined;
-      return new Response('This is no whole WebSocket handshake.', { status: 400 });
+      return new Response('The WebSocket handshake is incomplete.', { status: 400 });
     },
     closeAll() {
       for (const socket of sockets) socket.close(GOING_AWAY, 'Going away');

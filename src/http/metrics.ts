@@ -114,7 +114,7 @@ export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSo
         },
         {
           name: 'turnpike_database_step_backs_total',
-          help: 'Times a process found that the database had lost commits, by a restore or a fail-over.',
+          help: 'How often a process detected that the database had lost commits through a restore or a failover.',
           type: 'counter',
           samples: [{ value: databaseStepBacks }],
         },
@@ -124,10 +124,10 @@ export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSo
       const { startedAtMs, memory, eventLoopDelayMs } = figures();
       const { size, busy, waiting } = pool();
       return [
-        gauge('turnpike_processes', 'Processes that these figures are of.', 'sum', [{ value: 1 }]),
+        gauge('turnpike_processes', 'Number of processes included.', 'sum', [{ value: 1 }]),
         gauge(
           'process_start_time_seconds',
-          'When the newest of the processes began, in seconds since the epoch.',
+          'Start time of the newest process, in seconds since the epoch.',
           'max',
           [{ value: startedAtMs / 1_000 }],
         ),
@@ -137,7 +137,7 @@ export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSo
         gauge('turnpike_heap_bytes', 'Heap in use.', 'sum', [{ value: memory.heapBytes }]),
         gauge(
           'turnpike_event_loop_delay_seconds',
-          'How late timers came lately, in the process where they came latest.',
+          'Recent event loop delay of the slowest process.',
           'max',
           (['p50', 'p99', 'max'] as const).map((statistic) => {
             return { labels: { statistic }, value: eventLoopDelayMs[statistic] / 1_000 };
@@ -212,7 +212,7 @@ export function providerMetrics({
     gauges: () => [
       gauge(
         'turnpike_circuit_breaker_state',
-        'Of each external AI service: 0 closed, 1 half-open, 2 open.',
+        'For each external AI service: 0 closed, 1 half-open, 2 open.',
         'max',
         Object.entries(circuitBreakers()).map(([service, state]) => {
           return { labels: { service }, value: BREAKER_STATES[state] ?? Number.NaN };
@@ -220,7 +220,7 @@ export function providerMetrics({
       ),
       gauge(
         'turnpike_cooling_targets',
-        'Model targets that are tried last, by the alias and the status that their provider answered with.',
+        'Model targets in cooldown, by alias and by the status that the provider returned.',
         'max',
         countedBy(coolingTargets()),
       ),

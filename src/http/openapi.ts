@@ -149,7 +149,7 @@ function operationOf(route: DescribedRoute): Json {
 
 const UNKNOWN_CALLER: DescribedAnswer = {
   status: 401,
-  means: 'Without the token, or with a wrong one.',
+  means: 'The token is missing or invalid.',
   schema: errorAnswer,
 };
 

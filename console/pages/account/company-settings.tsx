@@ -101,7 +101,7 @@ function Profile({
         <Field label="State or region" name="state" maxLength={200} defaultValue={address?.state ?? ''} />
         <Field
           label="Country"
-          hint="Two letters, as DE."
+          hint="Two letters, such as DE."
           name="country"
           maxLength={2}
           autoComplete="country"

@@ -45,7 +45,8 @@ export function lackingRight(context: RequestContext): GraphQLError {
  */
 export async function freshCode(context: RequestContext): Promise<void> {
   const viewer = await signedIn(context);
-  if ((await context.serviceToken()) !== null) throw forbidden('A person has to do this, with a fresh code.');
+  if ((await context.serviceToken()) !== null)
+    throw forbidden('A user has to do this, with a recent two-factor code.');
   if (!viewer.hasTotp) return;
   const { parts } = context;
   if (await isSteppedUp(parts, parts.database, stepUpGrant(context, viewer))) return;

@@ -169,7 +169,7 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
 const noSubscriptions: ValidationRule = (context) => ({
   OperationDefinition(operation) {
     if (operation.operation !== 'subscription') return;
-    const message = 'Subscriptions come over a WebSocket at this address, by graphql-transport-ws.';
+    const message = 'Subscriptions are served over WebSocket at this address (graphql-transport-ws).';
     context.reportError(new GraphQLError(message, { nodes: operation }));
   },
 });

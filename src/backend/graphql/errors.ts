@@ -73,6 +73,6 @@ export function unauthenticated(): GraphQLError {
   return refusal('UNAUTHENTICATED', message);
 }
 
-export function forbidden(message = 'You do not have the right to do this.'): GraphQLError {
+export function forbidden(message = 'You do not have permission to do this.'): GraphQLError {
   return refusal('FORBIDDEN', message);
 }

@@ -27,7 +27,7 @@ import {
 export const budgetsCommand: Command = {
   name: 'budgets',
   usage: 'COMPANY_ID [--json]',
-  summary: 'The monthly budgets of a company and what they have brought in this month.',
+  summary: 'The monthly budgets of a company and what was spent in this month.',
   works: 'on-the-database',
   async run({ terminal, database, clock }, given) {
     const { isJson, words } = takeJson(given);

@@ -23,7 +23,7 @@ import {
 export const ceilingsCommand: Command = {
   name: 'ceilings',
   usage: 'COMPANY_ID [--json]',
-  summary: 'What a company may use at most, whatever its admins set.',
+  summary: 'Limits of a company that its admins cannot raise.',
   works: 'on-the-database',
   async run({ terminal, database }, given) {
     const { isJson, words } = takeJson(given);

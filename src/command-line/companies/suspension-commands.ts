@@ -22,7 +22,7 @@ export const suspendCompanyCommand: Command = {
   name: 'suspend-company',
   usage: 'COMPANY_ID --reason "…"',
   summary:
-    'Refuses all model calls of a company, within a second. The company sees the reason, and its admins get a mail.',
+    'Refuses all model calls of a company within a second. The company sees the reason, and its admins are notified by e-mail.',
   works: 'on-the-database',
   async run(context, words) {
     const typed = readOptions(words, { reason: { type: 'string' } }, 1);
@@ -45,7 +45,7 @@ export const suspendCompanyCommand: Command = {
 export const resumeCompanyCommand: Command = {
   name: 'resume-company',
   usage: 'COMPANY_ID',
-  summary: 'Ends the suspension of a company: its calls are answered again, within a second.',
+  summary: 'Ends the suspension of a company. Its calls are accepted again within a second.',
   works: 'on-the-database',
   async run(context, words) {
     const [companyId, ...rest] = words;

@@ -37,7 +37,7 @@ export const ALERT_EVENTS = {
     audience: 'company',
     type: 'alert.credits_expired',
     name: 'Credits have expired',
-    meaning: 'Credits were not used in time.',
+    meaning: 'Credits expired unused.',
   },
   WITHHELD_USAGE: {
     audience: 'operators',
@@ -49,7 +49,7 @@ export const ALERT_EVENTS = {
     audience: 'operators',
     type: 'alert.audit_differences',
     name: 'Differences of the audit',
-    meaning: 'The daily audit found differences in the books that the audit before did not find.',
+    meaning: 'The daily audit found new differences in the ledger.',
   },
 } as const satisfies Record<string, AlertEventRow>;
 

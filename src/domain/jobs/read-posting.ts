@@ -23,7 +23,7 @@ interface WaitingPosting {
 
 /** The problem of a posting whose retries are used up. If its dead letter is redriven, that reading is applied. */
 export const POSTING_GAVE_UP =
-  'The posting could not be read because of a fault of ours. Send it again later.';
+  'The posting could not be parsed because of an internal error. Send it again later.';
 
 /** Null if there is nothing to do: the posting has been read, or the job was deleted. */
 export async function findWaitingPosting(

@@ -89,14 +89,14 @@ function* missingOf(
   summary: TranscriptSummary | null,
 ): Iterable<string> {
   if (startedAt === null) {
-    yield 'The room was not used: there is nothing to tell of this meeting.';
+    yield 'The room was not used. There is no data about this meeting.';
     return;
   }
   if (uses.some(({ startKnown }) => !startKnown)) {
-    yield 'The start was not reported: it is the time of the first event of the room, or unknown.';
+    yield 'The start was not reported. It is taken from the first event of the room, or unknown.';
   }
   if (uses.some(({ endedAt: end, endKnown }) => end !== null && !endKnown)) {
-    yield 'The end was not reported: it is the time of the last event of the room.';
+    yield 'The end was not reported. It is taken from the last event of the room.';
   }
   if (attendees.length === 0)
     yield 'The attendees were not reported: attendance, lateness and talk share are unknown.';

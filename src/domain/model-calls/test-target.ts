@@ -60,8 +60,7 @@ export async function testTarget(
   }
 }
 
-const NO_ANSWER =
-  'The address answered with something that is no answer of a model. Check the base address and the provider.';
+const NO_ANSWER = 'The response is not that of a model API. Check the base address and the provider.';
 
 function smallCall(
   { model, wire }: UpstreamTarget,
@@ -102,7 +101,7 @@ function isAnswer(text: string, kind: AliasKind): boolean {
 
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'Check the key.',
-  403: 'Check the key and what it may use.',
+  403: 'Check the key and its permissions.',
   404: 'Check the base address and the name of the model.',
   429: 'The provider limits this key: check its quota.',
 };

@@ -47,7 +47,7 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
     baseUrl: 'https://api.openai.com/v1',
     endpoints: OPENAI,
     maxTokensName: 'max_completion_tokens',
-    note: 'The default. A compatible server without the Responses API: use the preset compatible.',
+    note: 'The default. For a compatible server without the Responses API, use the preset compatible.',
   }),
   preset({
     name: 'anthropic',
@@ -56,7 +56,7 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
     endpoints: ['messages', 'messages/count_tokens'],
     keyHeader: 'x-api-key',
     defaultHeaders: { 'anthropic-version': '2023-06-01' },
-    note: 'Speaks the Messages API. Chat completions and Responses are translated.',
+    note: 'Uses the Messages API. Chat completions and Responses are translated.',
   }),
   preset({
     name: 'azure',

@@ -86,7 +86,7 @@ export async function previewSubscriptionChange(
   const invoice = answer.value;
   if (fieldsIn(invoice.lines).has_more === true) {
     const message =
-      'Too many changes of this period wait to be invoiced. Change the plan in the billing portal.';
+      'Too many changes of this period are not invoiced yet. Change the plan in the billing portal.';
     return { outcome: 'not-possible', message };
   }
   const currency = currencyIn(invoice.currency) ?? found.plan.currency;
@@ -232,8 +232,7 @@ async function findChange(
   if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
   const [item] = listIn(answer.value.items);
   const itemId = idIn(item?.id);
-  if (itemId === null)
-    return notPossible('The subscription has nothing in it. Change it in the billing portal.');
+  if (itemId === null) return notPossible('The subscription has no items. Change it in the billing portal.');
   if (priceOf(answer.value) === plan.providerPriceId) {
     return notPossible(`The company is on plan "${plan.name}" already.`);
   }

@@ -14,7 +14,7 @@ interface WaitingCv {
 }
 
 /** The problem of a CV whose retries are used up. If its dead letter is redriven, that reading is applied. */
-export const CV_GAVE_UP = 'The CV could not be read because of a fault of ours. Send it again later.';
+export const CV_GAVE_UP = 'The CV could not be parsed because of an internal error. Send it again later.';
 
 /** Null if there is nothing to do: the CV has been read, or the talent was deleted. */
 export async function findWaitingCv(statements: Statements, talentId: string): Promise<WaitingCv | null> {

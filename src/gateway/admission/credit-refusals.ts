@@ -111,7 +111,7 @@ const TOOLS_TOO_DEAR =
 const COMPANY_IN_DEBT: Refusal = {
   name: 'insufficientCredits',
   message:
-    'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls resume at once.',
+    'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls resume immediately.',
 };
 
 /** Buying credits does not help with a key's own limit, so it is not a 402. */
@@ -171,4 +171,4 @@ function limitMessage(by: KeyLimitName): string {
 }
 
 const ONE_STREAM =
-  'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';
+  'Your company abandoned too many streams before their usage arrived, so it is limited to one stream at a time for an hour. Read streams to the end, or call without stream.';

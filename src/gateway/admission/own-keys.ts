@@ -55,7 +55,7 @@ export function ownKeyFailure({ cause, reason, retryAfterMs }: Failed, usualWait
     case 'refused':
       return {
         name: 'providerKeyRefused',
-        message: `The provider of this model refused your company’s own key with status ${reason}. ${ADVICE[reason] ?? 'Check the key and what it may use.'} A company admin replaces it under Provider keys in the console.`,
+        message: `The provider of this model refused your company’s own key with status ${reason}. ${ADVICE[reason] ?? 'Check the key and its permissions.'} A company admin replaces it under Provider keys in the console.`,
       };
     case 'rate-limit':
       return {
@@ -72,6 +72,6 @@ export function ownKeyFailure({ cause, reason, retryAfterMs }: Failed, usualWait
 const ADVICE: Readonly<Record<string, string>> = {
   401: 'The key is wrong, revoked or expired.',
   402: 'The account at the provider has no credit left.',
-  403: 'The key may not use this model.',
-  404: 'The key may not use this model, or the model does not exist.',
+  403: 'The key is not allowed to use this model.',
+  404: 'The key is not allowed to use this model, or the model does not exist.',
 };

@@ -97,7 +97,7 @@ async function readForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Pr
     );
   }
   const given = text ?? file;
-  if (typeof given !== 'string') return invalid('The form needs a file, or a text.', 'file');
+  if (typeof given !== 'string') return invalid('The form must contain a file or a text.', 'file');
   return withUser(ofText(bytes, given, model), form.get('user'));
 }
 

@@ -42,14 +42,14 @@ export const REFUSALS = {
     status: 403,
     type: 'permission_error',
     code: 'LLM_SCOPE_DENIED',
-    message: 'This key does not have the scope that the call requires. Create a key with it.',
+    message: 'This key does not have the scope that the call requires. Create a key that has it.',
   },
   modelNotAllowed: {
     status: 403,
     type: 'permission_error',
     code: 'LLM_MODEL_NOT_ALLOWED',
     message:
-      'This key may not call that model, or there is none of that name. GET /models, or the tool list_models over MCP, lists those it may call.',
+      'This key is not allowed to call that model, or the model does not exist. GET /models, or the MCP tool list_models, lists the models it may call.',
   },
   blockedByHook: {
     status: 403,

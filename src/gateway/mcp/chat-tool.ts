@@ -24,7 +24,7 @@ const MOST_EVENT_BYTES = 17 * 1024 * 1024;
 
 const UNAVAILABLE = refusalEnvelope({
   name: 'unavailable',
-  message: 'The model broke the answer off. Try again.',
+  message: 'The model ended the response early. Try again.',
 });
 
 /**
@@ -37,7 +37,7 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
       name: 'chat',
       title: 'Chat',
       description:
-        'Asks a model of this gateway and answers with its text. Charged by the tokens used; give messages or prompt.',
+        'Sends messages or a prompt to a model of this gateway and returns its text. Charged by tokens used.',
       annotations: {
         readOnlyHint: true,
         destructiveHint: false,

@@ -41,7 +41,7 @@ const getUsage: GatewayTool = {
     name: 'get_usage',
     title: 'Get usage',
     description:
-      'Tells what this key has used, by model and by day, which credits its company has left, and how its limits stand.',
+      'Returns the usage of this key by model and by day, the remaining credits of its company, and the state of its limits.',
     annotations: READS,
     ...GET_USAGE,
   },

@@ -24,8 +24,8 @@ const ERROR: Schema = {
   properties: {
     message: text('What went wrong and what to do.'),
     type: text('The kind of failure.'),
-    code: textOrNull('For programs; null where the kind says it all.'),
-    param: textOrNull('The argument at fault.'),
+    code: textOrNull('A machine-readable reason. Null if the kind is sufficient.'),
+    param: textOrNull('The invalid argument.'),
   },
 };
 
@@ -65,9 +65,9 @@ export const CHAT = {
     {
       model: text('The alias of a model; list_models lists those that may be called.'),
       messages: { ...listOf(MESSAGE, 'The conversation so far. Give this or prompt.'), minItems: 1 },
-      prompt: text('One message of the user, in the place of messages.'),
+      prompt: text('A single user message, instead of messages.'),
       temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Lower is steadier.' },
-      max_tokens: { type: 'integer', minimum: 1, description: 'The most tokens to write.' },
+      max_tokens: { type: 'integer', minimum: 1, description: 'Maximum tokens to generate.' },
     },
     ['model'],
   ),
@@ -92,8 +92,8 @@ export const LIST_MODELS = {
 
 export const GET_USAGE = {
   inputSchema: input({
-    from: text('The first day, such as 2026-01-31, or a time with its zone; 30 days ago by default.'),
-    to: text('The last day, included, or a time with its zone, not included; today by default.'),
+    from: text('The first day, such as 2026-01-31, or a time with a time zone. Default: 30 days ago.'),
+    to: text('The last day, inclusive, or a time with a time zone, exclusive. Default: today.'),
     group_by: {
       ...listOf(
         { type: 'string', enum: ['model', 'day', 'key', 'project', 'user', 'tag'] },
@@ -104,14 +104,14 @@ export const GET_USAGE = {
   }),
   outputSchema: output({
     object: text('usage'),
-    from: text('The first day of the period covered, or its first moment.'),
-    to: text('The last day of the period covered, or the moment at which it ends.'),
+    from: text('The first day of the period, or its start time.'),
+    to: text('The last day of the period, or the time at which it ends.'),
     totals: anyObject('Calls, failures, tokens and credits of this key.'),
-    by_model: listOf(anyObject('The same, of one model.'), 'By model.'),
-    by_day: listOf(anyObject('The same, of one day.'), 'By day, in UTC.'),
-    groups: listOf(anyObject('The same, of one group.'), 'Where group_by was given.'),
+    by_model: listOf(anyObject('The same for one model.'), 'By model.'),
+    by_day: listOf(anyObject('The same for one day.'), 'By day, in UTC.'),
+    groups: listOf(anyObject('The same for one group.'), 'Where group_by was given.'),
     balance: anyObject('The credits that the company has, and how many running calls hold.'),
-    limits: anyObject('How the limits of this key stand.'),
+    limits: anyObject('The current state of this key’s limits.'),
   }),
 };
 
@@ -120,13 +120,13 @@ export const LIST_JOBS = {
     limit: { type: 'integer', minimum: 1, maximum: 100, description: 'Jobs a page; 20 by default.' },
     after: text('next_cursor of the page before.'),
     updated_since: text('Only those changed since this day or time.'),
-    q: text('Words that title or description have.'),
+    q: text('Words that occur in the title or description.'),
   }),
   outputSchema: output({
     object: text('list'),
     data: listOf(anyObject('One job: title, description, requirements, place, dates.'), 'The newest first.'),
-    has_more: { type: 'boolean', description: 'Whether there is another page.' },
-    next_cursor: textOrNull('To be given as after.'),
+    has_more: { type: 'boolean', description: 'Whether there are more pages.' },
+    next_cursor: textOrNull('Pass it as after.'),
   }),
 };
 
@@ -142,7 +142,7 @@ const PARSE_INPUT = input({
     required: ['content_base64'],
     additionalProperties: false,
   },
-  model: text('The alias of a model for extraction; the default one where it is left out.'),
+  model: text('The alias of an extraction model. Omitted: the default one.'),
 });
 
 function parseOutput(name: string, description: string): Tool['outputSchema'] {

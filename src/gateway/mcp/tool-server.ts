@@ -63,7 +63,7 @@ const SERVER = { name: 'turnpike', title: 'Turnpike', version: '1.0.0' };
 const OPTIONS = {
   capabilities: { tools: {} },
   instructions:
-    'Models, usage, jobs and document parsing of one company. Call list_models for what chat takes as model. Calls of chat, parse_cv and parse_jd are charged to the company.',
+    'Models, usage, jobs and document parsing of one company. Call list_models for the values of model in chat. chat, parse_cv and parse_jd are charged to the company.',
   // The list depends on the key, so it must not be cached for another key. A removed scope takes effect at once.
   cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' as const } },
 };

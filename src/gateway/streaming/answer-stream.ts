@@ -17,7 +17,7 @@ const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
 
 const BROKEN: Refusal = {
   name: 'unavailable',
-  message: 'The model broke the answer off. What came before is incomplete; try again.',
+  message: 'The model ended the response early. What was received is incomplete. Try again.',
 };
 
 /** The result that the breaker counts, by reason. */

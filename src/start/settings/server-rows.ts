@@ -32,12 +32,7 @@ export const DATABASE_SETTINGS = {
     'Statements that may wait for a connection; the next is refused.',
   ),
   DATABASE_CONNECT_TIMEOUT_MS: whole(100, 60_000, 5_000, 'How long connecting to PostgreSQL may take.'),
-  DATABASE_STATEMENT_TIMEOUT_MS: whole(
-    100,
-    600_000,
-    10_000,
-    'How long a statement or a transaction may take.',
-  ),
+  DATABASE_STATEMENT_TIMEOUT_MS: whole(100, 600_000, 10_000, 'Time limit of a statement or a transaction.'),
 } as const;
 
 export const REDIS_SETTINGS = {

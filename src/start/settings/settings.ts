@@ -40,7 +40,7 @@ interface Setting<T> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const WHILE_CHANGED = 'For the time while the secret is changed: docs/operations.md.';
+const WHILE_CHANGED = 'Used during a rotation of the secret: docs/operations.md.';
 
 export const SETTINGS = {
   NODE_ENV: oneOf(
@@ -87,7 +87,7 @@ export const SETTINGS = {
     60_000,
     30 * DAY_MS,
     DAY_MS,
-    'How long at least an Idempotency-Key and its answer are stored.',
+    'Minimum time for which an Idempotency-Key and its response are stored.',
   ),
   STORED_RESPONSES: oneOf(
     ['off', 'on'],
@@ -110,14 +110,14 @@ export const SETTINGS = {
     1,
     1_000_000,
     1_000,
-    'What one company may have stored with STORED_RESPONSES, in megabytes. Further responses are not stored.',
+    'Maximum size of a company’s stored responses with STORED_RESPONSES, in megabytes. Further responses are not stored.',
   ),
   ...STORED_CONTENT_SETTINGS,
   CALLS_KEEP_MONTHS: whole(
     0,
     1_200,
     0,
-    'Whole months, beside the running one, for which the single calls are stored; 0 stores all. Their sums, and every charge, are stored for good.',
+    'Complete months, in addition to the current one, for which individual calls are stored. 0 stores all. Their totals and all charges are stored permanently.',
   ),
   USAGE_NAMES_PER_DAY: whole(
     0,
@@ -129,12 +129,12 @@ export const SETTINGS = {
     0,
     1_200,
     13,
-    'Whole months, beside the running one, for which usage by project, end user and tag is stored; 0 stores it for good.',
+    'Complete months, in addition to the current one, for which usage by project, end user and tag is stored. 0 stores it permanently.',
   ),
   CALLS_PARTITION: oneOf(
     ['month', 'week', 'day'],
     'month',
-    'How much time a partition of the table of calls takes in, from the next one on: smaller ones from about a hundred million calls a month.',
+    'Time range of a partition of the calls table, starting with the next partition. Use smaller partitions from about a hundred million calls a month.',
   ),
   PAYMENT_EVENTS_KEEP_DAYS: whole(
     60,
@@ -147,7 +147,7 @@ export const SETTINGS = {
   JWT_SECRET_ALSO: secret(`A second one whose tokens are accepted too. ${WHILE_CHANGED}`),
   REQUIRE_SUPER_ADMIN_TOTP: truth(
     'false, in production true',
-    'Whether super admins have their rights only once they have set up two-factor authentication.',
+    'Whether super admins must set up two-factor authentication before they have their permissions.',
   ),
   INTERNAL_TOKEN: secret(
     'Opens the internal routes of the AI service, which needs it, and `/operations` of the backend.',
@@ -195,8 +195,8 @@ export const SETTINGS = {
     null,
     'Our client id there. The redirect URI is CONSOLE_URL with `/session/oidc/callback`.',
   ),
-  OIDC_CLIENT_SECRET: secret('Our client secret there. Without one we are a public client, with PKCE alone.'),
-  OIDC_CLIENT_SECRET_FILE: text(null, 'A file with it, in its place.'),
+  OIDC_CLIENT_SECRET: secret('The client secret there. Without it, only PKCE is used (a public client).'),
+  OIDC_CLIENT_SECRET_FILE: text(null, 'Path of a file that contains the value.'),
   OIDC_DOMAINS: pairs(
     /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+=(existing|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/,
     'acme.example=COMPANY_ID, or acme.example=existing',
@@ -214,24 +214,24 @@ export const SETTINGS = {
     'open',
     'Who can sign up: `open`: anyone, with a company of their own; `invited`: only people whom a company admin invited; `closed`: no new accounts.',
   ),
-  DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
+  DEMO_WORLD: flag('Creates a demo company with users and keys in an empty database. Off in production.'),
   CREDITS_GRANTED_TO_DEMO: whole(
     0,
     1_000_000_000,
     1_000,
-    'Credits that the demo company is given, once. 0 is none.',
+    'Credits granted to the demo company, once. 0 grants none.',
   ),
   TRIAL_CREDITS: whole(
     0,
     1_000_000_000,
     0,
-    'Credits that a new company is granted, once, when its first admin has verified the e-mail address. 0 is none.',
+    'Credits granted to a new company, once, when its first admin has verified the e-mail address. 0 grants none.',
   ),
   CREDIT_EXPIRY_NOTICE_DAYS: whole(
     0,
     90,
     7,
-    'How many days before credits expire a company is mailed; of credits that last less than twice as long, after half of their time. 0 is no such mail.',
+    'How many days before credits expire the company is notified by e-mail. For credits with less than twice that lifetime, the e-mail is sent after half of it. 0 sends none.',
   ),
   CHECKOUT_AUTOMATIC_TAX: permission(
     'Whether the payment provider calculates and collects taxes on its checkout pages and on the invoices of subscriptions begun there. Set up taxes at the provider first.',
@@ -241,7 +241,7 @@ export const SETTINGS = {
   ),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
   ALLOW_PUBLIC_DEMO: permission(
-    'Outside of production: lets other machines reach the demo world and the sandbox. Without it a HOST that is not loopback is refused with them.',
+    'Outside of production: allows other machines to reach the demo company and the sandbox. Otherwise a HOST that is not loopback is refused while they run.',
   ),
   ALLOW_PLAIN_HTTP: permission(
     'In production: lets CONSOLE_URL, GATEWAY_URL, PAYMENT_PROVIDER_URL and OIDC_ISSUER begin with `http://` on hosts other than loopback, as in a trusted network.',
@@ -267,7 +267,7 @@ export const SETTINGS = {
     0,
     100,
     0,
-    'The part of each limit, in percent, that a process grants while Redis is unavailable and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
+    'The share of each limit, in percent, that a process allows while Redis is unavailable and it enforces limits on its own. 0: 100 divided by GATEWAY_PROCESSES.',
   ),
   ABANDONED_STREAMS: oneOf(
     ['free', 'drain'],
@@ -278,13 +278,13 @@ export const SETTINGS = {
     0,
     1_000_000,
     100,
-    'Streams an hour that a key, and ten times as many that a company, may abandon for free. Further ones are drained.',
+    'Streams that a key may abandon for free per hour; a company may abandon ten times as many. Further ones are drained.',
   ),
   ABANDONED_STREAMS_DRAIN_SECONDS: whole(
     1,
     3_600,
     60,
-    'How long at most an abandoned stream is read on for its usage.',
+    'Maximum time for which an abandoned stream is read to get its usage.',
   ),
   STREAM_USAGE_CHUNK: oneOf(
     ['always', 'asked'],
@@ -302,7 +302,7 @@ export const SETTINGS = {
   ...ALERT_SETTINGS,
   ...CALL_HOOK_SETTINGS,
   UPSTREAM_PRIVATE_NETWORKS: networks(
-    'Inside networks in which providers may run, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host that has no address or one that is not of the internet is refused.',
+    'Private networks in which providers may run, such as 10.0.0.0/8, separated by commas. In production, or if this is set, all other hosts that do not resolve to a public address are refused.',
   ),
   UPSTREAM_CLIENT: oneOf(
     ['sockets', 'fetch'],
@@ -317,29 +317,29 @@ export const SETTINGS = {
     60_000,
     'How long may pass between two chunks of an answer.',
   ),
-  BREAKER_FAILURES: whole(1, 1_000, 5, 'Failures in a row after which a provider’s breaker opens.'),
+  BREAKER_FAILURES: whole(1, 1_000, 5, 'Consecutive failures that open a provider’s circuit breaker.'),
   BREAKER_COOLDOWN_SECONDS: whole(
     1,
     86_400,
     60,
     'How long it stays open before the provider is tested again.',
   ),
-  POSTPAID_CURRENCY: currency('usd', 'What POSTPAID companies pay in: a lowercase code.'),
+  POSTPAID_CURRENCY: currency('usd', 'The currency of POSTPAID companies, as a lowercase code.'),
   POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
-  POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due; past them it blocks.'),
-  MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'The largest request body; past it 413.'),
+  POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due. An overdue invoice blocks calls.'),
+  MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'Largest request body; otherwise 413.'),
   LARGE_ANSWERS_MB: whole(
     16,
     1_048_576,
     1_024,
-    'The memory of a gateway process for answers above 1 MB that are not streamed, of all calls together, in megabytes; one company has half of it. Past it 503.',
+    'The memory of a gateway process for responses above 1 MB that are not streamed, over all calls, in megabytes. One company may use half of it. Beyond it, calls are answered with 503.',
   ),
-  BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'How long a request body may take to arrive; past it 408.'),
+  BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'Time limit for receiving a body; otherwise 408.'),
   ANSWER_TIMEOUT_MS: whole(
     1_000,
     600_000,
     30_000,
-    'How long the backend and the AI service may take to begin an answer.',
+    'Time limit for the backend and the AI service to begin a response.',
   ),
   SHUTDOWN_TIMEOUT_MS: whole(0, 600_000, 15_000, 'How long running calls may take to finish after SIGTERM.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl(
@@ -353,7 +353,7 @@ export const SETTINGS = {
     '1',
     'The share of traces that begin here which is recorded, from 0 to 1. Clients that send a `traceparent` decide for their own.',
   ),
-  LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The least level that is logged.'),
+  LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The minimum level that is logged.'),
   LOG_FORMAT: oneOf(
     ['auto', 'json', 'text'],
     'auto',

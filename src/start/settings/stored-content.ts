@@ -19,19 +19,19 @@ export const STORED_CONTENT_SETTINGS = {
     1_024,
     16 * 1024 * 1024,
     1024 * 1024,
-    'The largest answer that is cached. Larger ones are passed on and not stored.',
+    'The largest response that is cached. Larger ones are not cached.',
   ),
   CACHE_COMPANY_MB: whole(
     1,
     100_000,
     100,
-    'What one company may have cached, in megabytes. Its oldest answers are removed for new ones.',
+    'Maximum size of a company’s cached responses, in megabytes. The oldest are removed first.',
   ),
   CACHE_COMPANY_ANSWERS: whole(
     1,
     100_000,
     5_000,
-    'How many answers one company may have cached. Its oldest answers are removed for new ones.',
+    'Maximum number of a company’s cached responses. The oldest are removed first.',
   ),
   PAYLOAD_RETENTION_DAYS: whole(
     1,
@@ -43,7 +43,7 @@ export const STORED_CONTENT_SETTINGS = {
     0,
     400,
     90,
-    'The longest that a company may choose. With 0 no prompts and answers are stored, whatever keys say.',
+    'The longest retention that a company may choose. With 0, no prompts and answers are stored, regardless of key settings.',
   ),
   PAYLOAD_MAX_BYTES: whole(
     1_024,

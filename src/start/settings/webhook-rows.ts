@@ -12,28 +12,28 @@ export const ALERT_SETTINGS = {
 export const CALL_HOOK_SETTINGS = {
   CALL_HOOK_BEFORE_URL: httpUrl(
     null,
-    'A webhook that decides on every model call before it runs: allow, block, or replace the body. Prompts go there. Without it no call waits for anything. docs/hooks.md.',
+    'A webhook that decides on every model call before it runs: allow, block, or replace the body. It receives prompts. If it is not set, calls are not delayed. docs/hooks.md.',
   ),
   CALL_HOOK_AFTER_URL: httpUrl(
     null,
-    'A webhook that gets the records of finished calls, many in one request, without prompts and answers. docs/hooks.md.',
+    'A webhook that receives the records of finished calls in batches, without prompts and answers. docs/hooks.md.',
   ),
   CALL_HOOK_SECRET: secret('Signs the requests to both hooks; at least 32 characters. Needed with either.'),
-  CALL_HOOK_SECRET_FILE: text(null, 'A file with it, in its place.'),
+  CALL_HOOK_SECRET_FILE: text(null, 'Path of a file that contains the value.'),
   CALL_HOOK_SECRET_ALSO: secret(
-    'A second one that signs too, so that receivers may verify either. For the time while the secret is changed: docs/operations.md.',
+    'A second secret that also signs, so that receivers can verify either one during a rotation: docs/operations.md.',
   ),
   CALL_HOOK_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long the hook before calls may take to decide.'),
   CALL_HOOK_FAILURE: oneOf(
     ['closed', 'open'],
     'closed',
-    'What becomes of calls while the hook before them gives no decision: refused with 503, or let through.',
+    'What happens to calls while the pre-call hook gives no decision: refused with 503, or allowed.',
   ),
   CALL_HOOK_MAX_BODY_BYTES: whole(
     1_024,
     20 * 1024 * 1024,
     1024 * 1024,
-    'The largest body that the hook before calls gets; of a larger one it gets the size alone.',
+    'The largest body that is sent to the pre-call hook. For a larger one, only its size is sent.',
   ),
   CALL_HOOK_DELIVERIES_KEEP_DAYS: whole(
     1,

@@ -62,7 +62,7 @@ function hookMetrics(callHook: CallHook | null, after: AfterCalls | null): Metri
     counters: () => [
       {
         ...{ name: 'turnpike_call_hook_decisions_total', type: 'counter' },
-        help: 'Decisions of the hook before calls; failed and skipped: it gave none.',
+        help: 'Decisions of the pre-call hook. Failed and skipped: no decision was received.',
         samples: samples(callHook?.counts() ?? {}),
       },
       {

@@ -236,7 +236,7 @@ function gatewayMetrics(
       ]),
       counter(
         'turnpike_payloads_dropped_total',
-        'Calls whose prompt and answer were to be stored and are lost: too many waited, or the database did not take them.',
+        'Calls whose prompt and answer should have been stored and were lost because the buffer was full or the database did not accept them.',
         [{ value: payloads.counts().dropped }],
       ),
       counter(

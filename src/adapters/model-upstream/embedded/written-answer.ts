@@ -6,7 +6,7 @@ export const SELF_DESCRIPTION = "Turnpike's embedded model (no language model):"
 
 const ABILITIES =
   'I can summarise, list, count or repeat text that I am given, fill in a JSON schema and call tools. ' +
-  'For answers that need understanding, have your operator add a provider.';
+  'For better answers, ask your operator to add a provider.';
 
 /** Text beyond this is ignored, which limits the work; the answer states it. */
 const LONGEST_GIVEN = 1_000_000;

@@ -14,7 +14,7 @@ declare module '../schema-builder.ts' {
 
 const auditEntryObjects: Declaration = (builder) => {
   builder.objectType('AuditEntry', {
-    description: 'A change by a person.',
+    description: 'A change made by a user.',
     fields: (t) => ({
       id: t.id({ resolve: ({ id }) => String(id) }),
       happenedAt: t.expose('happenedAt', { type: 'DateTime' }),
@@ -53,12 +53,12 @@ const auditLog: Declaration = (builder) =>
   builder.queryField('auditLog', (t) =>
     t.field({
       type: 'AuditEntryConnection',
-      description: 'Who changed what, the newest first: the company’s own; for a super admin, those of all.',
+      description: 'The audit log, newest first: that of the company; for super admins, of all companies.',
       authScopes: { companyAdmin: true, superAdmin: true },
       args: {
         first: t.arg.int(),
         after: t.arg.id(),
-        companyId: t.arg.id({ description: 'For super admins: of this company only.' }),
+        companyId: t.arg.id({ description: 'For super admins: only this company.' }),
         search: t.arg.string({
           description:
             'Words that must all be in the person, the action, the address, the ids or the details.',

@@ -35,14 +35,14 @@ const MEANINGS: Readonly<Record<CeilingName, string>> = {
   tokensPerMinute: 'Tokens a minute over all keys.',
   callsInFlight: 'Calls in flight over all keys.',
   storageMegabytes: 'Millions of bytes of CVs and postings.',
-  documentsPerDay: 'CVs and postings in 24 hours, uploaded or parsed, read or not.',
-  apiKeys: 'Live keys. A rotation may pass it by one, until the old key is revoked.',
-  members: 'People of the company, with open invitations.',
+  documentsPerDay: 'CVs and postings uploaded or parsed in 24 hours, whether they could be read or not.',
+  apiKeys: 'Valid keys. A rotation may exceed it by one until the old key is revoked.',
+  members: 'Members of the company, including open invitations.',
 };
 
 const ceilingObjects: Declaration = (builder) => {
   builder.objectType('CompanyCeilings', {
-    description: 'What the operator allows a company at most, whatever its admins set. Null is no ceiling.',
+    description: 'Limits set by the operator that the company’s admins cannot raise. Null: no ceiling.',
     fields: (t) => ({
       requestsPerMinute: t.exposeInt('requestsPerMinute', {
         nullable: true,
@@ -65,7 +65,7 @@ const ceilingObjects: Declaration = (builder) => {
       members: t.exposeInt('members', { nullable: true, description: MEANINGS.members }),
       use: t.field({
         type: 'CeilingUse',
-        description: 'What the company uses at this moment.',
+        description: 'The company’s current usage.',
         resolve: ({ companyId, ...ceilings }, _args, context) => useOf(context, companyId, ceilings),
       }),
     }),
@@ -138,7 +138,7 @@ const companyCeilings: Declaration = (builder) =>
 
 const setCompanyCeilings: Declaration = (builder) => {
   const input = builder.inputType('CeilingsInput', {
-    description: 'What is left out stays; null removes a ceiling.',
+    description: 'Omitted fields are unchanged. Null removes a ceiling.',
     fields: (t) => ({
       requestsPerMinute: t.int({ description: MEANINGS.requestsPerMinute }),
       tokensPerMinute: t.int({ description: MEANINGS.tokensPerMinute }),
@@ -153,7 +153,7 @@ const setCompanyCeilings: Declaration = (builder) => {
     t.field({
       type: 'Company',
       description:
-        'What a company may use at most, whatever its admins set; in force within a second. What it has already stays.',
+        'Sets limits that the company’s admins cannot raise. They take effect within a second. Existing objects are not removed.',
       authScopes: { superAdmin: true },
       args: { companyId: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {

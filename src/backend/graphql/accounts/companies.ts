@@ -43,16 +43,16 @@ declare module '../schema-builder.ts' {
 const companyObject: Declaration = (builder) => {
   builder.enumType('BillingMode', {
     values: {
-      PREPAID: { description: 'Calls are paid from credits bought before.' },
+      PREPAID: { description: 'Calls are paid from prepaid credits.' },
       POSTPAID: { description: 'Calls are invoiced monthly.' },
     },
   });
   builder.enumType('CompanyStanding', {
     values: {
-      GOOD: { description: 'Its calls are answered.' },
-      OUT_OF_CREDITS: { description: 'Its calls are refused with 402 until credits come.' },
+      GOOD: { description: 'Calls are accepted.' },
+      OUT_OF_CREDITS: { description: 'Calls are refused with 402 until credits are added.' },
       OVERDUE: {
-        description: 'An invoice is past its due date: its calls are refused with 403 until it is paid.',
+        description: 'An invoice is past its due date. Calls are refused with 403 until it is paid.',
       },
       SUSPENDED: { description: 'Operators have suspended it: its calls are refused with 403.' },
     },
@@ -65,7 +65,7 @@ const companyObject: Declaration = (builder) => {
       postalCode: t.exposeString('postalCode', line),
       city: t.exposeString('city', line),
       state: t.exposeString('state', line),
-      country: t.exposeString('country', { description: 'Two letters, as DE.' }),
+      country: t.exposeString('country', { description: 'Two letters, such as DE.' }),
     }),
   });
   builder.objectType('Company', {
@@ -75,12 +75,12 @@ const companyObject: Declaration = (builder) => {
       billingMode: t.expose('billingMode', { type: 'BillingMode' }),
       creditLimit: t.float({
         nullable: true,
-        description: 'How far below zero a POSTPAID company may go, in credits; null is no limit.',
+        description: 'How far below zero a POSTPAID company may go, in credits. Null: no limit.',
         resolve: (company) => creditsOrNull(company.creditLimitMicro),
       }),
       balance: t.loadable({
         type: 'CreditBalance',
-        description: 'A service token needs the scope billing:read for it.',
+        description: 'A service token needs the scope billing:read.',
         load: loadBalances,
         async resolve({ id }, _args, context) {
           await requireTokenScope(context, 'billing:read');
@@ -89,10 +89,10 @@ const companyObject: Declaration = (builder) => {
       }),
       standing: t.loadable({ type: 'CompanyStanding', load: loadBillingStatuses, resolve: ({ id }) => id }),
       address: t.expose('address', { type: 'CompanyAddress', nullable: true }),
-      taxId: t.exposeString('taxId', { nullable: true, description: 'As the company writes it.' }),
+      taxId: t.exposeString('taxId', { nullable: true, description: 'As written by the company.' }),
       billingEmail: t.exposeString('billingEmail', {
         nullable: true,
-        description: 'Gets the mails about money beside the admins.',
+        description: 'Receives billing e-mails in addition to the admins.',
       }),
       providerCustomerId: t.exposeString('providerCustomerId', { nullable: true }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
@@ -157,7 +157,7 @@ const companies: Declaration = (builder) =>
         after: t.arg.id(),
         search: t.arg.string({
           description:
-            'Words that must all be in its name, id, billing address or the address of one of its people.',
+            'Words that must all occur in its name, id, billing address or the address of a member.',
         }),
       },
       async resolve(_root, args, { parts }) {
@@ -183,15 +183,13 @@ const signUp: Declaration = (builder) => {
     t.field({
       type: 'Session',
       description:
-        'A new company, whose first person, the caller, is its admin. A mail to verify the address follows.',
+        'Creates a company with the caller as its admin, and sends an e-mail to verify the address.',
       authScopes: { anyone: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {
         const { secrets, signUpMode } = context.parts;
         if (signUpMode !== 'open') {
-          throw signUpRefused(
-            'Companies cannot sign up here: ask an admin of your company for an invitation.',
-          );
+          throw signUpRefused('Sign-up is disabled. Ask an admin of your company for an invitation.');
         }
         const companyName = bounded('line', 'input.companyName', args.input.companyName);
         const email = bounded('email', 'input.email', args.input.email);
@@ -230,14 +228,14 @@ const updateCompany: Declaration = (builder) => {
       postalCode: t.string(),
       city: t.string(),
       state: t.string(),
-      country: t.string({ required: true, description: 'Two letters, as DE.' }),
+      country: t.string({ required: true, description: 'Two letters, such as DE.' }),
     }),
   });
   builder.mutationField('updateCompany', (t) =>
     t.field({
       type: 'Company',
       description:
-        'The profile of the caller’s company, which its invoices show. What is left out stays; null removes it.',
+        'Sets the profile of the caller’s company, which its invoices show. Omitted fields are unchanged; null removes a value.',
       authScopes: { companyAdmin: true },
       args: {
         name: t.arg.string(),

@@ -17,7 +17,8 @@ import type { Declaration } from '../schema-builder.ts';
 const verifyEmail: Declaration = (builder) =>
   builder.mutationField('verifyEmail', (t) =>
     t.boolean({
-      description: 'The token of the mail that follows a sign-up, once: the address is the person’s own.',
+      description:
+        'Verifies the caller’s e-mail address with the token of the sign-up e-mail. The token can be used once.',
       authScopes: { anyone: true },
       args: { token: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -26,7 +27,7 @@ const verifyEmail: Declaration = (builder) =>
         const { level } = await recordedChange(context, async (change) => {
           const user = await takeVerification(context.parts, change.transaction, token);
           if (user === null) {
-            throw refusal('NOT_FOUND', 'This link is used or too old: log in and request a new one.');
+            throw refusal('NOT_FOUND', 'This link was used or has expired. Log in and request a new one.');
           }
           change.nothingChanged();
           return await recordVerified(context, change, user);
@@ -40,7 +41,7 @@ const verifyEmail: Declaration = (builder) =>
 const resendVerification: Declaration = (builder) =>
   builder.mutationField('resendVerification', (t) =>
     t.boolean({
-      description: 'Mails a new link to the caller’s address; none where it is verified already.',
+      description: 'Sends a new verification link to the caller’s address unless it is already verified.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const viewer = await signedIn(context);

@@ -39,16 +39,16 @@ declare module '../schema-builder.ts' {
  * reason a user with two-factor authentication needs a recent code to add an admin: the new admin may not have
  * two-factor authentication.
  */
-const ONLY_MEMBERS = 'A service token invites and removes members only: an admin has to do this.';
+const ONLY_MEMBERS = 'Service tokens can only invite and remove members. An admin has to do this.';
 
 function refuseNewAccounts({ parts }: RequestContext): void {
   if (parts.signUpMode !== 'closed') return;
-  throw signUpRefused('No new accounts are made here: ask the operator.');
+  throw signUpRefused('Accounts cannot be created here. Ask the operator.');
 }
 
 const memberObjects: Declaration = (builder) => {
   builder.objectType('Member', {
-    description: 'One of a company’s people.',
+    description: 'A member of a company.',
     fields: (t) => ({
       id: t.exposeID('id'),
       email: t.exposeString('email'),
@@ -73,7 +73,7 @@ const members: Declaration = (builder) =>
   builder.queryField('members', (t) =>
     t.field({
       type: 'MemberConnection',
-      description: 'The people of the caller’s company, in the order in which they came.',
+      description: 'The members of the caller’s company, in the order in which they joined.',
       authScopes: { member: true },
       args: {
         first: t.arg.int(),
@@ -116,7 +116,7 @@ const changeRole: Declaration = (builder) =>
     t.field({
       type: 'Member',
       description:
-        'The last admin of a company stays one. The open invitations of an admin who becomes a member end. Making an admin needs a fresh code where two-factor authentication is set up.',
+        'The last admin of a company cannot be demoted. The open invitations of an admin who becomes a member are withdrawn. Promoting to admin requires a recent two-factor code if two-factor authentication is set up.',
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }), role: t.arg({ type: 'Role', required: true }) },
       async resolve(_root, { userId: wantedId, role }, context) {
@@ -139,7 +139,7 @@ const removeMember: Declaration = (builder) =>
   builder.mutationField('removeMember', (t) =>
     t.boolean({
       description:
-        'The person loses access at once, and their open invitations end. The last admin of a company cannot be removed.',
+        'The user loses access immediately, and their open invitations are withdrawn. The last admin of a company cannot be removed.',
       authScopes: { companyAdmin: true },
       args: { userId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -166,7 +166,7 @@ const leaveCompany: Declaration = (builder) =>
   builder.mutationField('leaveCompany', (t) =>
     t.boolean({
       description:
-        'The caller leaves, and their account is closed. The last admin of a company cannot leave.',
+        'Removes the caller from the company and closes the account. The last admin of a company cannot leave.',
       authScopes: { member: true },
       async resolve(_root, _args, context) {
         const { companyId, id: userId } = await member(context);
@@ -189,7 +189,7 @@ const inviteMember: Declaration = (builder) =>
     t.field({
       type: 'Invitation',
       description:
-        'Mails an invitation, good for a week while the caller stays an admin. An earlier one of the same address ends. The caller’s own address must be verified. Inviting an admin needs a fresh code where two-factor authentication is set up.',
+        'Sends an invitation by e-mail, valid for a week while the caller is an admin. It replaces an earlier invitation of the same address. The caller’s own address must be verified. Inviting an admin requires a recent two-factor code if two-factor authentication is set up.',
       authScopes: { companyAdmin: true },
       args: {
         email: t.arg.string({ required: true }),
@@ -212,7 +212,8 @@ const inviteMember: Declaration = (builder) =>
             role: args.role,
           });
           if (invited.outcome === 'bad-email') throw badInput('email', 'this is no e-mail address');
-          if (invited.outcome === 'already-member') throw conflict('This person is in your company already.');
+          if (invited.outcome === 'already-member')
+            throw conflict('This user is already a member of your company.');
           if (invited.outcome === 'not-admin') throw forbidden();
           await holdMembersToCeiling(context, transaction, inviter.companyId);
           const { invitation } = invited;
@@ -250,7 +251,8 @@ const acceptInvitation: Declaration = (builder) =>
   builder.mutationField('acceptInvitation', (t) =>
     t.field({
       type: 'Session',
-      description: 'Makes an account in the inviting company with the token of a mail, once.',
+      description:
+        'Creates an account in the inviting company with the token of the invitation. The token can be used once.',
       authScopes: { anyone: true },
       args: { token: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -261,7 +263,10 @@ const acceptInvitation: Declaration = (builder) =>
         return await recordedChange(context, async (change) => {
           const accepted = await acceptByToken(context.parts, change.transaction, { token, passwordHash });
           if (accepted.outcome === 'no-such-invitation') {
-            throw refusal('NOT_FOUND', 'This invitation is used, withdrawn or too old: ask for a new one.');
+            throw refusal(
+              'NOT_FOUND',
+              'This invitation was used, withdrawn or has expired. Ask for a new one.',
+            );
           }
           if (accepted.outcome === 'email-taken') {
             throw conflict(

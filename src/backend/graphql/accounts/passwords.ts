@@ -22,7 +22,7 @@ const changePassword: Declaration = (builder) =>
   builder.mutationField('changePassword', (t) =>
     t.field({
       type: 'Session',
-      description: 'All sessions of the caller end, and the answer is a new one.',
+      description: 'Ends all sessions of the caller and returns a new one.',
       authScopes: { signedIn: true },
       args: {
         currentPassword: t.arg.string({ required: true }),
@@ -82,7 +82,8 @@ const resetPassword: Declaration = (builder) =>
         token: t.arg.string({ required: true }),
         password: t.arg.string({ required: true }),
         totp: t.arg.string({
-          description: 'A two-factor code, or a recovery code, where the person has one.',
+          description:
+            'A two-factor code or a recovery code, if the user has set up two-factor authentication.',
         }),
       },
       async resolve(_root, args, context) {
@@ -93,7 +94,7 @@ const resetPassword: Declaration = (builder) =>
         const { level, session } = await recordedChange(context, async (change) => {
           const user = await setPasswordByToken(context.parts, change.transaction, { token, passwordHash });
           if (user === null) {
-            throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
+            throw refusal('NOT_FOUND', 'This link was used or has expired. Request a new one.');
           }
           newPassword('password', args.password, user.email);
           // Two-factor authentication was set up by a person who only typed this address. Its owner could never enter a

@@ -28,7 +28,7 @@ const serviceTokenObjects: Declaration = (builder) => {
   builder.enumType('ServiceTokenStatus', { values: ['LIVE', 'REVOKED', 'EXPIRED'] as const });
   builder.objectType('ServiceToken', {
     description:
-      'Lets a program call GraphQL for the company, within its scopes. Everything about it but the token.',
+      'A token with which a program can call GraphQL for the company within its scopes, without the secret itself.',
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
@@ -48,7 +48,7 @@ const serviceTokenObjects: Declaration = (builder) => {
   });
   builder.objectType('CreatedServiceToken', {
     fields: (t) => ({
-      rawToken: t.exposeString('rawToken', { description: 'Shown now and never again.' }),
+      rawToken: t.exposeString('rawToken', { description: 'Shown only once.' }),
       serviceToken: t.expose('serviceToken', { type: 'ServiceToken' }),
     }),
   });
@@ -58,7 +58,7 @@ const serviceTokens: Declaration = (builder) =>
   builder.queryField('serviceTokens', (t) =>
     t.field({
       type: ['ServiceToken'],
-      description: 'The company’s service tokens of every status, the newest first, at most 1,000.',
+      description: 'The company’s service tokens of every status, newest first, at most 1,000.',
       authScopes: { companyAdmin: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -81,12 +81,12 @@ const createServiceToken: Declaration = (builder) =>
     t.field({
       type: 'CreatedServiceToken',
       description:
-        'A token for automation. It acts within the rights of the caller and ends with them. Needs a fresh code where two-factor authentication is set up.',
+        'Creates a token for automation. It has at most the permissions of the caller and loses them when the caller does. Requires a recent two-factor code if two-factor authentication is set up.',
       authScopes: { companyAdmin: true },
       args: {
         name: t.arg.string({ required: true }),
         scopes: t.arg.stringList({ required: true }),
-        expiresAt: t.arg({ type: 'DateTime', description: 'Within five years; left out, a year from now.' }),
+        expiresAt: t.arg({ type: 'DateTime', description: 'Within five years. Default: in one year.' }),
       },
       async resolve(_root, args, context) {
         const { companyId, id: createdBy } = await member(context);
@@ -117,7 +117,8 @@ const revokeServiceToken: Declaration = (builder) =>
   builder.mutationField('revokeServiceToken', (t) =>
     t.field({
       type: 'ServiceToken',
-      description: 'Requests with it are refused at once, on every process. Again is no error.',
+      description:
+        'Requests with the token are refused immediately on every process. Repeating it is not an error.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

@@ -39,12 +39,12 @@ declare module '../schema-builder.ts' {
 const whoAmIObject: Declaration = (builder) => {
   builder.enumType('Role', {
     values: {
-      MEMBER: { description: 'Uses what the company has.' },
-      COMPANY_ADMIN: { description: 'Also manages its people, keys and money.' },
+      MEMBER: { description: 'Uses the company’s resources.' },
+      COMPANY_ADMIN: { description: 'Also manages members, keys and billing.' },
     },
   });
   builder.objectType('WhoAmI', {
-    description: 'The person behind the access token.',
+    description: 'The user of the access token.',
     fields: (t) => ({
       id: t.exposeID('id'),
       email: t.exposeString('email'),
@@ -57,7 +57,7 @@ const whoAmIObject: Declaration = (builder) => {
       }),
       mustSetUpTotp: t.exposeBoolean('mustSetUpTotp', {
         description:
-          'A super admin who has no super admin’s rights until two-factor authentication is set up.',
+          'A super admin without super admin permissions until two-factor authentication is set up.',
       }),
       recoveryCodesLeft: t.int({
         resolve: async ({ id }, _args, { parts }) => await countRecoveryCodes(parts.database, id),
@@ -68,11 +68,11 @@ const whoAmIObject: Declaration = (builder) => {
 
 const sessionObjects: Declaration = (builder) => {
   builder.objectType('Session', {
-    description: 'What a client holds: both tokens are secrets.',
+    description: 'The tokens of a client. Both are secret.',
     fields: (t) => ({
       accessToken: t.exposeString('accessToken'),
-      refreshToken: t.exposeString('refreshToken', { description: 'Good for one refreshSession.' }),
-      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The access token’s end.' }),
+      refreshToken: t.exposeString('refreshToken', { description: 'Valid for one refreshSession.' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the access token expires.' }),
     }),
   });
   builder.objectType('LiveSession', {
@@ -106,7 +106,7 @@ const sessions: Declaration = (builder) =>
     t.field({
       extensions: { maxRows: 100 } satisfies FieldSize,
       type: ['LiveSession'],
-      description: 'Where the caller is logged in, the newest first.',
+      description: 'The caller’s sessions, newest first.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const { id } = await signedIn(context);
@@ -122,7 +122,7 @@ const login: Declaration = (builder) =>
     t.field({
       type: 'Session',
       authScopes: { anyone: true },
-      description: 'TOTP_REQUIRED where the person has two-factor authentication and no code is given.',
+      description: 'Returns TOTP_REQUIRED if the user has two-factor authentication and no code is given.',
       args: {
         email: t.arg.string({ required: true }),
         password: t.arg.string({ required: true }),
@@ -159,7 +159,8 @@ const refreshSession: Declaration = (builder) =>
   builder.mutationField('refreshSession', (t) =>
     t.field({
       type: 'Session',
-      description: 'New tokens for a refresh token, which is spent with it. A spent one ends the session.',
+      description:
+        'Exchanges a refresh token for new tokens. A refresh token can be used once; reusing it ends the session.',
       authScopes: { anyone: true },
       args: { refreshToken: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -175,7 +176,7 @@ const refreshSession: Declaration = (builder) =>
             clientAddress,
           });
         }
-        throw refusal('UNAUTHENTICATED', 'This session is over: log in again.');
+        throw refusal('UNAUTHENTICATED', 'This session has ended. Log in again.');
       },
     }),
   );
@@ -184,7 +185,7 @@ const logout: Declaration = (builder) =>
   builder.mutationField('logout', (t) =>
     t.boolean({
       description:
-        'Ends the session of the refresh token and its access tokens at once; one that is over stays over.',
+        'Ends the session of the refresh token and its access tokens immediately. Repeating it is not an error.',
       authScopes: { anyone: true },
       args: { refreshToken: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -206,7 +207,7 @@ const logout: Declaration = (builder) =>
 const endSession: Declaration = (builder) =>
   builder.mutationField('endSession', (t) =>
     t.boolean({
-      description: 'Ends one of the caller’s own sessions.',
+      description: 'Ends one of the caller’s sessions.',
       authScopes: { signedIn: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -226,7 +227,7 @@ const endAllSessions: Declaration = (builder) =>
   builder.mutationField('endAllSessions', (t) =>
     t.int({
       description:
-        'Signs the caller out everywhere, here too: all sessions and all access tokens end. How many sessions there were.',
+        'Ends all sessions and access tokens of the caller, including the current one. Returns the number of sessions.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const { id } = await signedIn(context);

@@ -12,7 +12,7 @@ const suspend: Declaration = (builder) =>
     t.field({
       type: 'Company',
       description:
-        'Refuses all model calls of a company with 403 COMPANY_SUSPENDED, within a second; running ones end. Its people can still sign in, read and pay. The company sees the reason, and its admins get a mail.',
+        'Refuses all model calls of a company with 403 COMPANY_SUSPENDED within a second and ends running ones. Its members can still sign in, read and pay. The company sees the reason, and its admins are notified by e-mail.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }), reason: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -33,7 +33,7 @@ const resume: Declaration = (builder) =>
   builder.mutationField('resumeCompany', (t) =>
     t.field({
       type: 'Company',
-      description: 'Ends a suspension: the company’s calls are answered again, within a second.',
+      description: 'Ends a suspension. Calls of the company are accepted again within a second.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

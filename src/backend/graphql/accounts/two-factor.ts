@@ -37,14 +37,14 @@ const WRONG_CODE = 'this code is wrong, too old or already used';
 
 const twoFactorObjects: Declaration = (builder) => {
   builder.objectType('BegunTotp', {
-    description: 'What an authenticator app needs. Both are secrets.',
+    description: 'Values for an authenticator app. Both are secret.',
     fields: (t) => ({
-      secret: t.exposeString('secret', { description: 'In base32, to be typed into the app.' }),
-      otpauthUrl: t.exposeString('otpauthUrl', { description: 'The same for a QR code.' }),
+      secret: t.exposeString('secret', { description: 'In base32, for manual entry in the app.' }),
+      otpauthUrl: t.exposeString('otpauthUrl', { description: 'The same as a URI for a QR code.' }),
     }),
   });
   builder.objectType('RecoveryCodes', {
-    description: 'Each signs in once in the place of a code. They are shown once and stored as hashes.',
+    description: 'Each can be used once instead of a code. They are shown once and stored as hashes.',
     fields: (t) => ({
       recoveryCodes: t.stringList({ resolve: ({ recoveryCodes }) => [...recoveryCodes] }),
     }),
@@ -55,7 +55,8 @@ const beginTotp: Declaration = (builder) =>
   builder.mutationField('beginTotp', (t) =>
     t.field({
       type: 'BegunTotp',
-      description: 'A new secret for the caller’s authenticator app. It is in force after confirmTotp.',
+      description:
+        'Generates a new secret for the caller’s authenticator app. It takes effect after confirmTotp.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const viewer = await signedIn(context);
@@ -76,7 +77,7 @@ const confirmTotp: Declaration = (builder) =>
     t.field({
       type: 'RecoveryCodes',
       description:
-        'Turns two-factor authentication on with a first code of the app; shows recovery codes, once.',
+        'Enables two-factor authentication with a first code of the app. Returns the recovery codes, once.',
       authScopes: { signedIn: true },
       args: {
         code: t.arg.string({ required: true }),
@@ -135,7 +136,7 @@ const createRecoveryCodes: Declaration = (builder) =>
   builder.mutationField('createRecoveryCodes', (t) =>
     t.field({
       type: 'RecoveryCodes',
-      description: 'A new set of recovery codes; the set before is void.',
+      description: 'Generates a new set of recovery codes. The previous set becomes invalid.',
       authScopes: { signedIn: true },
       args: { totp: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -154,7 +155,7 @@ const createRecoveryCodes: Declaration = (builder) =>
 const disableTotp: Declaration = (builder) =>
   builder.mutationField('disableTotp', (t) =>
     t.boolean({
-      description: 'Turns two-factor authentication off, with the password and a code or recovery code.',
+      description: 'Disables two-factor authentication. Requires the password and a code or recovery code.',
       authScopes: { signedIn: true },
       args: { password: t.arg.string({ required: true }), totp: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -181,7 +182,7 @@ const stepUp: Declaration = (builder) =>
   builder.mutationField('stepUp', (t) =>
     t.boolean({
       description:
-        'A fresh code, or a recovery code: operations that answer STEP_UP_REQUIRED pass for ten minutes in this session.',
+        'Verifies a two-factor code or a recovery code. Operations that return STEP_UP_REQUIRED are then allowed for ten minutes in this session.',
       authScopes: { signedIn: true },
       args: { totp: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -201,11 +202,11 @@ const resetTotp: Declaration = (builder) =>
   builder.mutationField('resetTotp', (t) =>
     t.boolean({
       description:
-        'Turns a person’s two-factor authentication off, for those who have lost device and recovery codes. Their sessions end.',
+        'Disables two-factor authentication of a user who has lost the device and the recovery codes, and ends their sessions.',
       authScopes: { superAdmin: true },
       args: {
         userId: t.arg.id(),
-        email: t.arg.string({ description: 'In the place of userId.' }),
+        email: t.arg.string({ description: 'Instead of userId.' }),
       },
       async resolve(_root, args, context) {
         await freshCode(context);

@@ -40,7 +40,7 @@ declare module '../schema-builder.ts' {
 const deliveryObjects: Declaration = (builder) => {
   builder.enumType('AlertChannelKind', {
     values: {
-      EMAIL: { description: 'Mail to one of the company’s people.' },
+      EMAIL: { description: 'E-mail to a member of the company.' },
       WEBHOOK: { description: 'A signed POST with the alert as JSON: docs/alerts.md.' },
       SLACK: { description: 'An incoming webhook of Slack, or of what takes the same: {"text": …}.' },
     },
@@ -52,7 +52,7 @@ const deliveryObjects: Declaration = (builder) => {
   });
   builder.enumType('AlertDeliveryState', { values: ['WAITING', 'DELIVERED', 'FAILED'] as const });
   builder.objectType('AlertEventRow', {
-    description: 'A kind of alert, in words.',
+    description: 'A kind of alert with its description.',
     fields: (t) => ({
       kind: t.expose('kind', { type: 'AlertEventKind' }),
       name: t.exposeString('name'),
@@ -60,7 +60,7 @@ const deliveryObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('AlertDelivery', {
-    description: 'One alert on its way to one channel.',
+    description: 'The delivery of an alert to a channel.',
     fields: (t) => ({
       id: t.exposeID('id'),
       event: t.exposeString('eventKind', { description: 'A kind of alert, or TEST.' }),
@@ -69,7 +69,7 @@ const deliveryObjects: Declaration = (builder) => {
       }),
       state: t.expose('state', {
         type: 'AlertDeliveryState',
-        description: 'Of EMAIL, DELIVERED says that the mail was handed to the mail queue.',
+        description: 'For EMAIL, DELIVERED means that the e-mail was added to the mail queue.',
       }),
       attempts: t.exposeInt('attempts'),
       httpStatus: t.exposeInt('httpStatus', { nullable: true, description: 'Of the last attempt.' }),
@@ -88,7 +88,7 @@ const deliveryObjects: Declaration = (builder) => {
 
 const channelObjects: Declaration = (builder) => {
   builder.objectType('AlertChannel', {
-    description: 'Where alerts go besides the mails to the receivers of alertSettings.',
+    description: 'A destination of alerts in addition to the e-mail recipients of alertSettings.',
     fields: (t) => ({
       id: t.exposeID('id'),
       kind: t.expose('kind', { type: 'AlertChannelKind' }),
@@ -110,7 +110,7 @@ const channelObjects: Declaration = (builder) => {
       oldSecretUntil: t.expose('oldSecretUntil', {
         type: 'DateTime',
         nullable: true,
-        description: 'Until then requests are signed with the secret before the rotation too.',
+        description: 'Until then, requests are also signed with the previous secret.',
       }),
       version: t.exposeInt('version', { description: 'updateAlertChannel takes the one that you changed.' }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
@@ -121,7 +121,7 @@ const channelObjects: Declaration = (builder) => {
       alertChannel: t.field({ type: 'AlertChannel', resolve: ({ alertChannel }) => alertChannel }),
       secret: t.exposeString('secret', {
         nullable: true,
-        description: 'What a WEBHOOK is signed with. Shown only now; null for other kinds.',
+        description: 'The signing secret of a WEBHOOK. Shown only once; null for other kinds.',
       }),
     }),
   });

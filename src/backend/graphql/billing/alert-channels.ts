@@ -61,7 +61,7 @@ const alertChannels: Declaration = (builder) => {
   builder.queryField('alertDeliveries', (t) =>
     t.field({
       type: 'AlertDeliveryConnection',
-      description: 'The delivery log of a channel, the newest first.',
+      description: 'The delivery log of a channel, newest first.',
       authScopes: { companyAdmin: true, superAdmin: true },
       args: {
         channelId: t.arg.id({ required: true }),
@@ -86,7 +86,7 @@ const saveAlertChannel: Declaration = (builder) => {
       name: t.string({ required: true, description: '1 to 100 characters.' }),
       address: t.string({
         required: true,
-        description: 'EMAIL: the e-mail address of one of your people. Else a URL that begins with https://.',
+        description: 'EMAIL: the e-mail address of a member. Otherwise a URL that begins with https://.',
       }),
       isOn: t.boolean({ description: 'True by default.' }),
       events: t.field({ type: ['AlertEventKind'], description: 'All kinds of alerts by default.' }),
@@ -97,10 +97,11 @@ const saveAlertChannel: Declaration = (builder) => {
     fields: (t) => ({
       version: t.int({
         required: true,
-        description: 'That of the channel as you loaded it: refused with CONFLICT where it was saved since.',
+        description:
+          'The version of the channel that you loaded. Refused with CONFLICT if it was saved since.',
       }),
       name: t.string({ required: true }),
-      address: t.string({ description: 'Left out, it stays.' }),
+      address: t.string({ description: 'Omitted: unchanged.' }),
       isOn: t.boolean({ required: true }),
       events: t.field({ type: ['AlertEventKind'], description: 'Null or left out: all kinds of alerts.' }),
     }),
@@ -146,7 +147,7 @@ const changeAlertChannel: Declaration = (builder) => {
     t.field({
       type: 'AlertChannelWithSecret',
       description:
-        'A new signing secret of a WEBHOOK. Requests carry a signature by the one before as well for a day.',
+        'Generates a new signing secret for a WEBHOOK. For one day, requests are also signed with the previous one.',
       authScopes: { companyAdmin: true, superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, { id }, context) {
@@ -160,7 +161,7 @@ const changeAlertChannel: Declaration = (builder) => {
   builder.mutationField('deleteAlertChannel', (t) =>
     t.field({
       type: 'Boolean',
-      description: 'With its delivery log. What waits to be delivered is dropped.',
+      description: 'Deletes the channel and its delivery log. Pending deliveries are dropped.',
       authScopes: { companyAdmin: true, superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, { id }, context) {
@@ -176,8 +177,7 @@ const changeAlertChannel: Declaration = (builder) => {
   builder.mutationField('testAlertChannel', (t) =>
     t.field({
       type: 'AlertDelivery',
-      description:
-        'Sends a test alert at once, also while the channel is off, and answers with what came of it.',
+      description: 'Sends a test alert immediately, even if the channel is off, and returns the result.',
       authScopes: { companyAdmin: true, superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, { id }, context) {

@@ -37,15 +37,16 @@ const creditAlertObject: Declaration = (builder) => {
     },
   });
   builder.objectType('CreditAlert', {
-    description: 'A threshold that was passed, once for a top-up or a month.',
+    description: 'A threshold that was crossed, recorded once per top-up or month.',
     fields: (t) => ({
       kind: t.expose('kind', { type: 'CreditAlertKind' }),
       thresholdPercent: t.exposeInt('thresholdPercent', {
-        description: 'Of the last top-up or of the limit; of a threshold in credits rounded down.',
+        description:
+          'In percent of the last top-up or of the limit; rounded down for a threshold in credits.',
       }),
       threshold: t.float({
         nullable: true,
-        description: 'In credits, where the company had set it itself; null for a share.',
+        description: 'In credits, if set by the company. Null for a percentage.',
         resolve: ({ thresholdMicro }) => creditsOrNull(thresholdMicro),
       }),
       keyId: t.exposeID('keyId', { nullable: true, description: 'Of KEY_SPENDING.' }),
@@ -58,7 +59,7 @@ const creditAlertObject: Declaration = (builder) => {
       mailedAt: t.expose('mailedAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When it was handed on to the mail; null while it waits.',
+        description: 'When it was added to the mail queue. Null while it is waiting.',
       }),
     }),
   });
@@ -70,10 +71,10 @@ const alertSettingsObject: Declaration = (builder) =>
     fields: (t) => ({
       version: t.exposeInt('version', {
         description:
-          'Grows with every save, 0 at the beginning: setAlertSettings takes the one that you changed.',
+          'Starts at 0 and is incremented with every save. Pass the version you edited to setAlertSettings.',
       }),
       isOn: t.exposeBoolean('isOn', {
-        description: 'While it is off nothing is raised, and nothing mailed or delivered.',
+        description: 'While it is off, no alerts are created, mailed or delivered.',
       }),
       mail: t.exposeBoolean('isMailed', {
         description: 'Whether alerts are mailed to the receivers. Alert channels are not affected.',
@@ -91,7 +92,7 @@ const alertSettingsObject: Declaration = (builder) =>
       receivers: t.field({
         type: ['Member'],
         nullable: true,
-        description: 'Those of the chosen people who still belong to the company. Null: all its admins.',
+        description: 'The chosen recipients who are still members of the company. Null: all its admins.',
         resolve: ({ receivers }) => receivers && [...receivers],
       }),
     }),
@@ -102,7 +103,7 @@ const creditAlerts: Declaration = (builder) =>
     t.field({
       type: ['CreditAlert'],
       description:
-        'The company’s last hundred alerts, the newest first. Each was mailed to those whom alertSettings names.',
+        'The company’s last 100 alerts, newest first. Each was mailed to the recipients of alertSettings.',
       authScopes: { companyAdmin: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -125,11 +126,11 @@ const alertSettings: Declaration = (builder) =>
 
 const setAlertSettings: Declaration = (builder) => {
   const input = builder.inputType('AlertSettingsInput', {
-    description: 'All of it at once: what is left out or null goes back to its default.',
+    description: 'Replaces all settings: what is omitted or null is reset to its default.',
     fields: (t) => ({
       version: t.int({
         description:
-          'The version that this changes: refused with CONFLICT where the settings were saved since. Left out, it saves over them.',
+          'The version that this change is based on. Refused with CONFLICT if the settings were saved since. Omitted: overwrites them.',
       }),
       isOn: t.boolean({ required: true }),
       mail: t.boolean({ description: 'True by default.' }),
@@ -142,7 +143,7 @@ const setAlertSettings: Declaration = (builder) => {
     t.field({
       type: 'AlertSettings',
       description:
-        'Applies to charges from now on. An alert is sent when the balance falls below a threshold; a threshold above the current balance takes effect after the next top-up.',
+        'Applies to future charges. An alert is sent when the balance falls below a threshold. A threshold above the current balance takes effect after the next top-up.',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, { input: params }, context) {

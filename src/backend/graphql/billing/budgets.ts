@@ -32,7 +32,9 @@ declare module '../schema-builder.ts' {
 const budgetObjects: Declaration = (builder) => {
   builder.enumType('BudgetScope', {
     values: {
-      COMPANY: { description: 'All calls of the company, those that the platform makes for it too.' },
+      COMPANY: {
+        description: 'All calls of the company, including those that the platform makes on its behalf.',
+      },
       PROJECT: { description: 'Calls of keys that have this project.' },
       KEY: {
         description: 'Calls of one key and of those that it is rotated to; `subject` is the id of the first.',
@@ -57,7 +59,7 @@ const budgetObjects: Declaration = (builder) => {
       monthlyCredits: t.float({ resolve: ({ monthlyMicro }) => creditsAsNumber(monthlyMicro) }),
       hard: t.exposeBoolean('isHard', {
         description:
-          'True: once it is used up calls are refused with 403 BUDGET_EXCEEDED. False: alerts alone.',
+          'True: calls are refused with 403 BUDGET_EXCEEDED once it is used up. False: alerts only.',
       }),
       spent: t.float({
         description: 'In this month, in credits. Of `*`: by the end user who has spent most.',
@@ -72,7 +74,7 @@ const budgetObjects: Declaration = (builder) => {
         type: 'DateTime',
         resolve: (_budget, _args, { parts }) => monthAfter(parts.clock.now()),
       }),
-      version: t.exposeInt('version', { description: 'Grows with each change.' }),
+      version: t.exposeInt('version', { description: 'Incremented with each change.' }),
       changedAt: t.expose('changedAt', { type: 'DateTime' }),
     }),
   });
@@ -88,7 +90,7 @@ const budgets: Declaration = (builder) =>
     t.field({
       extensions: { maxRows: 500 } satisfies FieldSize,
       type: ['Budget'],
-      description: 'The company’s budgets and what they have brought in this month; at most 500.',
+      description: 'The company’s budgets and what was spent in this month, at most 500.',
       authScopes: { companyAdmin: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -107,7 +109,7 @@ const setBudget: Declaration = (builder) => {
       hard: t.boolean({ description: 'Whether calls are refused once it is used up; true by default.' }),
       version: t.int({
         description:
-          'That of the budget as it was read: where it has changed since, nothing is set. Left out, it replaces whatever there is.',
+          'The version of the budget that was read. If it has changed since, nothing is set. Omitted: replaces the current budget unconditionally.',
       }),
     }),
   });
@@ -165,7 +167,8 @@ const deleteBudget: Declaration = (builder) =>
   builder.mutationField('deleteBudget', (t) =>
     t.field({
       type: 'Budget',
-      description: 'It refuses no call any more, within a second everywhere. What was spent stays counted.',
+      description:
+        'Deletes a budget. It stops refusing calls within a second on every process. What was spent remains counted.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

@@ -45,20 +45,25 @@ const callObjects: Declaration = (builder) => {
     description: 'A call of a key, or of the platform for a company. Prompts and answers are not in it.',
     fields: (t) => ({
       id: t.exposeID('id'),
-      requestId: t.exposeString('requestId', { description: 'As the caller got it in x-request-id.' }),
+      requestId: t.exposeString('requestId', {
+        description: 'The value of the x-request-id response header.',
+      }),
       createdAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
-      endpoint: t.exposeString('endpoint', { description: 'The route, as chat/completions or parse/cv.' }),
-      overMcp: t.exposeBoolean('overMcp', { description: 'It came by a tool of MCP, not by REST.' }),
+      endpoint: t.exposeString('endpoint', {
+        description: 'The route, such as chat/completions or parse/cv.',
+      }),
+      overMcp: t.exposeBoolean('overMcp', { description: 'It was made through an MCP tool, not REST.' }),
       model: t.exposeString('model', { nullable: true, description: 'The alias that was requested.' }),
       servedBy: t.exposeString('servedBy', {
         nullable: true,
-        description: 'The alias that answered, where it is another one; the price is its.',
+        description: 'The alias that answered if it is a different one. Its price applies.',
       }),
       outcome: t.expose('outcome', { type: 'OperationOutcome' }),
-      status: t.exposeInt('httpStatus', { description: 'The HTTP status that the caller got.' }),
+      status: t.exposeInt('httpStatus', { description: 'The HTTP status of the response.' }),
       code: t.exposeString('code', {
         nullable: true,
-        description: 'Why it failed or was refused, in a word, as INSUFFICIENT_CREDITS or client-left.',
+        description:
+          'Why it failed or was refused, as a short code such as INSUFFICIENT_CREDITS or client-left.',
       }),
       stream: t.exposeBoolean('streamed'),
       promptTokens: t.float({ nullable: true, resolve: ({ promptTokens }) => numberOf(promptTokens) }),
@@ -78,19 +83,20 @@ const callObjects: Declaration = (builder) => {
       }),
       firstTokenMs: t.exposeInt('firstByteMs', {
         nullable: true,
-        description: 'Until the answer began; null where no model answered.',
+        description: 'Time until the response began. Null if no model answered.',
       }),
       durationMs: t.exposeInt('durationMs'),
-      endUser: t.exposeString('endUser', { nullable: true, description: 'As the client named it.' }),
+      endUser: t.exposeString('endUser', { nullable: true, description: 'As requested by the client.' }),
       tags: t.stringList({
         extensions: { maxRows: 8 } satisfies FieldSize,
         resolve: ({ tags }) => [...tags],
       }),
       project: t.exposeString('project', { nullable: true }),
       cacheHit: t.exposeBoolean('cacheHit'),
-      ownKey: t.exposeBoolean('ownKey', { description: 'With the company’s own key at the provider.' }),
+      ownKey: t.exposeBoolean('ownKey', { description: 'Made with the company’s own provider key.' }),
       count: t.exposeInt('count', {
-        description: 'Past 60 refusals a minute of a key with one code, one row is for this many of them.',
+        description:
+          'Beyond 60 refusals a minute of a key with the same code, one row represents this many of them.',
       }),
       apiKey: t.loadable({
         type: 'CallApiKey',
@@ -117,7 +123,7 @@ const callObjects: Declaration = (builder) => {
     }),
     tier: t.exposeString('tier', {
       nullable: true,
-      description: 'The tier of the provider that served it, where it has a price factor, as priority.',
+      description: 'The provider tier that served it if it has a price factor, such as priority.',
     }),
     priceFactor: t.float({
       description: 'What its tokens cost in multiples of the price; 1 is the price itself.',
@@ -145,7 +151,7 @@ const callObjects: Declaration = (builder) => {
     }),
     tries: t.int({
       nullable: true,
-      description: 'How often a provider was called. For super admins; otherwise null.',
+      description: 'Number of provider attempts. For super admins; otherwise null.',
       resolve: async ({ tries }, _args, context) => ((await isOperator(context)) ? tries : null),
     }),
     providerCost: t.float({
@@ -178,7 +184,7 @@ const addressRefusalObjects: Declaration = (builder) =>
     description: 'Requests that were refused before a key was known, of one address with one code.',
     fields: (t) => ({
       address: t.exposeString('address', {
-        description: 'Empty for all addresses past the thousandth of a minute in one process.',
+        description: 'Empty for addresses beyond the first thousand per minute and process.',
       }),
       code: t.exposeString('code'),
       count: t.float({ resolve: ({ count }) => Number(count) }),
@@ -232,7 +238,7 @@ async function loadPrices(ids: string[], context: RequestContext): Promise<(Alia
 
 const calls: Declaration = (builder) => {
   const filterInput = builder.inputType('CallFilter', {
-    description: 'What is left out does not filter.',
+    description: 'Omitted fields do not filter.',
     fields: (t) => ({
       from: t.field({ type: 'DateTime', description: 'Not before.' }),
       to: t.field({ type: 'DateTime', description: 'Before.' }),
@@ -245,7 +251,7 @@ const calls: Declaration = (builder) => {
       requestId: t.string(),
       minDurationMs: t.int(),
       minCredits: t.float(),
-      companyId: t.id({ description: 'For super admins, who see those of all companies without it.' }),
+      companyId: t.id({ description: 'For super admins, who see all companies if it is omitted.' }),
     }),
   });
   builder.queryField('calls', (t) =>
@@ -291,7 +297,7 @@ const addressRefusals: Declaration = (builder) =>
         'most frequent of the last day, or of `hours`. They are stored for a week.',
       authScopes: { superAdmin: true },
       extensions: { maxRows: MOST_ADDRESSES } satisfies FieldSize,
-      args: { hours: t.arg.int({ description: 'So far back: 1 to 168.' }) },
+      args: { hours: t.arg.int({ description: 'The period in hours, 1 to 168.' }) },
       async resolve(_root, args, { parts: { database, clock } }) {
         const span = timeSpan(args, clock.now());
         return [...(await listRefusedAddresses(database, { ...span, limit: MOST_ADDRESSES }))];

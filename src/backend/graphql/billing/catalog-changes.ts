@@ -79,7 +79,7 @@ const retireCreditPack: Declaration = (builder) =>
     t.field({
       type: 'CreditPackOutput',
       description:
-        'Takes a pack out of the catalogue for good and archives its price at the payment provider. What was bought stays.',
+        'Retires a pack permanently and archives its price at the payment provider. Credits already bought are not affected.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, { id }, context) {

@@ -64,12 +64,12 @@ const catalogObjects: Declaration = (builder) => {
   builder.enumType('PlanPurchase', {
     values: {
       CHECKOUT: { description: 'By createSubscriptionCheckout.' },
-      CONTACT_US: { description: 'Its terms are agreed on with the operator: requestPlan asks for it.' },
+      CONTACT_US: { description: 'The terms are agreed with the operator. Request it with requestPlan.' },
     },
   });
   builder.objectType('Plan', {
     description:
-      'What is paid for by the period; a POSTPAID plan by usage, at its price for its credits, or without those at the operator’s price of a credit.',
+      'A plan paid per period. A POSTPAID plan is paid by usage at its price per credit, or at the operator’s price of a credit.',
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
@@ -78,40 +78,39 @@ const catalogObjects: Declaration = (builder) => {
       price: t.float({ resolve: ({ priceMinor, currency }) => amountFrom(priceMinor, currency) }),
       currency: t.exposeString('currency'),
       credits: t.float({
-        description: 'What each paid period brings.',
+        description: 'The credits of each paid period.',
         resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
       interval: t.expose('interval', { type: 'BillingInterval' }),
       trialDays: t.exposeInt('trialDays', {
         nullable: true,
-        description: 'How long a company that never subscribed tries it for nothing; null is no trial.',
+        description: 'Length of the free trial for companies that never subscribed. Null: no trial.',
       }),
       trialCredits: t.float({
-        description: 'What a trial brings, once per company.',
+        description: 'The credits of a trial, once per company.',
         resolve: ({ trialCreditsMicro }) => creditsAsNumber(trialCreditsMicro),
       }),
       creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
         nullable: true,
-        description: 'What a paid period brings expires so many days after it was granted; null is never.',
+        description: 'Days after which the credits of a paid period expire. Null: never.',
       }),
       sortOrder: t.exposeInt('sortOrder'),
       purchase: t.field({
         type: 'PlanPurchase',
-        description: 'How a company gets it.',
+        description: 'How a company obtains it.',
         resolve: ({ billingMode }) => (billingMode === 'POSTPAID' ? 'CONTACT_US' : 'CHECKOUT'),
       }),
       providerProductId: t.exposeString('providerProductId', { nullable: true }),
       providerPriceId: t.exposeString('providerPriceId', { nullable: true }),
       needsProviderPricing: t.exposeBoolean('needsProviderPricing', {
-        description:
-          'It could be sold, were it not for the price that the payment provider does not have yet.',
+        description: 'It is ready for sale except that the payment provider does not have its price yet.',
       }),
       updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     }),
   });
   // P-11: exactly these six fields.
   builder.objectType('CreditPackOutput', {
-    description: 'Credits that are bought once.',
+    description: 'A one-time purchase of credits.',
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
@@ -122,14 +121,12 @@ const catalogObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('CreditPackTerms', {
-    description:
-      'What a buyer of a pack should know besides what CreditPackOutput says, whose fields are fixed.',
+    description: 'Terms of a pack that are not part of CreditPackOutput, whose fields are fixed.',
     fields: (t) => ({
       creditPackId: t.exposeID('id'),
       creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
         nullable: true,
-        description:
-          'What is left of the credits expires so many days after they were credited; null is never.',
+        description: 'Days after which the remaining credits expire. Null: never.',
       }),
     }),
   });
@@ -139,7 +136,7 @@ const plans: Declaration = (builder) =>
   builder.queryField('plans', (t) =>
     t.field({
       type: ['Plan'],
-      description: 'The plans that are sold; for a super admin, the others too.',
+      description: 'The plans on sale. For super admins, all plans.',
       authScopes: { signedIn: true },
       async resolve(_root, _args, context) {
         const { isSuperAdmin } = await signedIn(context);
@@ -152,7 +149,7 @@ const creditPacks: Declaration = (builder) =>
   builder.queryField('creditPacks', (t) =>
     t.field({
       type: ['CreditPackOutput'],
-      description: 'What is sold now, by sortOrder.',
+      description: 'What is on sale, by sortOrder.',
       authScopes: { signedIn: true },
       resolve: async (_root, _args, { parts }) => [...(await listCreditPacks(parts.database))],
     }),
@@ -176,12 +173,12 @@ const catalogInputs: Declaration = (builder) => {
       active: t.boolean({ required: true, defaultValue: true }),
       price: t.float({ required: true }),
       currency: t.string({ required: true, description: 'A three-letter code.' }),
-      credits: t.float({ required: true, description: 'What each paid period brings.' }),
+      credits: t.float({ required: true, description: 'The credits of each paid period.' }),
       interval: t.field({ type: 'BillingInterval', required: true, defaultValue: 'MONTH' }),
       trialDays: t.int({ description: '1 to 730; null is no trial.' }),
       trialCredits: t.float({
         description:
-          'What a trial brings, once per company; needs trialDays. What is left expires with the trial.',
+          'The credits of a trial, once per company. Requires trialDays. Unused credits expire with the trial.',
       }),
       creditsExpireAfterDays: t.int({
         description: '1 to 3650 days after a grant, what is left of it expires; null is never.',

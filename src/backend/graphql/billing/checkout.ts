@@ -46,13 +46,12 @@ const purchaseObjects: Declaration = (builder) => {
         resolve: ({ creditPackId }) => creditPackId,
       }),
       credits: t.float({
-        description: 'As agreed when it was begun, as the amount.',
+        description: 'As agreed at the start, like the amount.',
         resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
       creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
         nullable: true,
-        description:
-          'What is left of the credits expires so many days after they were credited; null is never.',
+        description: 'Days after which the remaining credits expire. Null: never.',
       }),
       amount: t.float({ resolve: ({ amountMinor, currency }) => amountFrom(amountMinor, currency) }),
       currency: t.exposeString('currency'),
@@ -86,7 +85,7 @@ const creditPackPurchases: Declaration = (builder) =>
   builder.queryField('creditPackPurchases', (t) =>
     t.field({
       type: 'CreditPackPurchaseConnection',
-      description: 'What the company has bought, or begun to, the newest first.',
+      description: 'The company’s completed and open purchases, newest first.',
       authScopes: { companyAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
@@ -102,7 +101,8 @@ const createCreditPackCheckout: Declaration = (builder) =>
   builder.mutationField('createCreditPackCheckout', (t) =>
     t.field({
       type: 'CheckoutSession',
-      description: 'Opens the payment provider’s page for a pack; the credits come once it is paid.',
+      description:
+        'Opens the payment provider’s checkout page for a pack. The credits are added once it is paid.',
       authScopes: { companyAdmin: true },
       args: { creditPackId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

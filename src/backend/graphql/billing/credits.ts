@@ -48,11 +48,11 @@ const creditObjects: Declaration = (builder) => {
   builder.objectType('CreditBalance', {
     fields: (t) => ({
       credits: t.float({
-        description: 'What the books hold; below zero is a debt.',
+        description: 'The ledger balance. Negative: a debt.',
         resolve: ({ balanceMicro }) => creditsAsNumber(balanceMicro),
       }),
       held: t.float({
-        description: 'What calls in flight hold against it.',
+        description: 'Held by calls in flight.',
         resolve: async ({ companyId, userId }, _args, { parts }) =>
           creditsAsNumber((await parts.heldCredits(companyId, userId ?? null)) ?? 0n),
       }),
@@ -75,12 +75,12 @@ const creditObjects: Declaration = (builder) => {
       id: t.id({ resolve: ({ accountId, version }) => `${accountId}.${version}` }),
       type: t.expose('type', { type: 'CreditTransactionType' }),
       credits: t.float({
-        description: 'To the account; below zero it was taken.',
+        description: 'The change of the account. Negative: a deduction.',
         resolve: ({ amountMicro }) => creditsAsNumber(amountMicro),
       }),
       balanceAfter: t.float({ resolve: ({ balanceAfterMicro }) => creditsAsNumber(balanceAfterMicro) }),
       source: t.string({
-        description: 'What it came from: one source is posted once.',
+        description: 'The source of the posting. A source is posted once.',
         resolve: ({ sourceKind, sourceId }) => `${sourceKind}:${sourceId}`,
       }),
       reason: t.exposeString('reason', { nullable: true }),
@@ -88,7 +88,7 @@ const creditObjects: Declaration = (builder) => {
       expiresAt: t.expose('expiresAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When what is left of the credits that it brought expires; null is never.',
+        description: 'When the remaining credits expire. Null: never.',
       }),
     }),
   });
@@ -102,7 +102,7 @@ const creditObjects: Declaration = (builder) => {
         description: 'What they came with, as `Credit pack Starter`.',
       }),
       credits: t.float({
-        description: 'As many as were granted.',
+        description: 'The number of credits granted.',
         resolve: ({ amountMicro }) => creditsAsNumber(amountMicro),
       }),
       left: t.float({ resolve: ({ leftMicro }) => creditsAsNumber(leftMicro) }),
@@ -116,7 +116,7 @@ const creditBalance: Declaration = (builder) =>
   builder.queryField('creditBalance', (t) =>
     t.field({
       type: 'CreditBalance',
-      description: 'What the caller’s company holds.',
+      description: 'The balance of the caller’s company.',
       authScopes: { member: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -131,12 +131,12 @@ const creditTransactions: Declaration = (builder) =>
   builder.queryField('creditTransactions', (t) =>
     t.field({
       type: 'CreditTransactionConnection',
-      description: 'Every change of the company’s balance, the newest first.',
+      description: 'Every change of the company’s balance, newest first.',
       authScopes: { companyAdmin: true },
       args: {
         first: t.arg.int(),
         after: t.arg.id(),
-        types: t.arg({ type: ['CreditTransactionType'], description: 'Those of these types alone.' }),
+        types: t.arg({ type: ['CreditTransactionType'], description: 'Only these types.' }),
         search: t.arg.string({
           description: 'Words that must all be in the reason. Usage has none and is left out.',
         }),
@@ -165,7 +165,7 @@ const creditLots: Declaration = (builder) =>
     t.field({
       type: ['CreditLot'],
       description:
-        'What of the company’s balance will expire, those first that expire first. The rest of the balance never expires.',
+        'The parts of the company’s balance that will expire, soonest first. The rest never expires.',
       authScopes: { member: true },
       args: { first: t.arg.int() },
       async resolve(_root, args, context) {
@@ -222,11 +222,11 @@ const adjustCredits: Declaration = (builder) =>
   builder.mutationField('adjustCredits', (t) =>
     t.field({
       type: 'CreditTransaction',
-      description: 'Gives a company credits, or takes them; once for an idempotency key.',
+      description: 'Adds credits to a company or removes them, once per idempotency key.',
       authScopes: { superAdmin: true },
       args: {
         companyId: t.arg.id({ required: true }),
-        credits: t.arg.float({ required: true, description: 'Below zero they are taken.' }),
+        credits: t.arg.float({ required: true, description: 'A negative amount removes credits.' }),
         reason: t.arg.string({ required: true }),
         idempotencyKey: t.arg.string({ required: true }),
       },
@@ -284,12 +284,12 @@ const setCompanyBilling: Declaration = (builder) =>
     t.field({
       type: 'Company',
       description:
-        'How a company pays from now on. A POSTPAID one may go as far below zero as its limit; without one, without end.',
+        'Changes how a company pays. A POSTPAID company may go below zero up to its limit; without a limit, indefinitely.',
       authScopes: { superAdmin: true },
       args: {
         companyId: t.arg.id({ required: true }),
         billingMode: t.arg({ type: 'BillingMode', required: true }),
-        creditLimit: t.arg.float({ description: 'In credits; for POSTPAID alone.' }),
+        creditLimit: t.arg.float({ description: 'In credits. Only for POSTPAID.' }),
       },
       async resolve(_root, args, context) {
         await freshCode(context);

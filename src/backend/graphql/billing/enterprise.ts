@@ -20,15 +20,15 @@ declare module '../schema-builder.ts' {
 
 const termsObject: Declaration = (builder) => {
   builder.objectType('PostpaidTerms', {
-    description: 'What was agreed with a company that pays by invoice.',
+    description: 'The agreed terms of a company that pays by invoice.',
     fields: (t) => ({
       plan: t.loadable({ type: 'Plan', load: loadPlans, resolve: ({ planId }) => planId }),
       dueDays: t.exposeInt('dueDays', {
         nullable: true,
-        description: 'Days until an invoice is due; null is the operator’s setting.',
+        description: 'Days until an invoice is due. Null: the operator’s setting.',
       }),
       invoiceDay: t.exposeInt('invoiceDay', {
-        description: 'The day of the month, UTC, on which the month before is invoiced.',
+        description: 'The day of the month (UTC) on which the previous month is invoiced.',
       }),
       agreedAt: t.expose('agreedAt', { type: 'DateTime' }),
     }),
@@ -60,17 +60,16 @@ const assignPlan: Declaration = (builder) =>
   builder.mutationField('assignPlan', (t) =>
     t.field({
       type: 'Company',
-      description:
-        'Puts a company on a POSTPAID plan, on the terms that were agreed: it pays by monthly invoice from now on.',
+      description: 'Assigns a POSTPAID plan on the agreed terms. The company then pays by monthly invoice.',
       authScopes: { superAdmin: true },
       args: {
         companyId: t.arg.id({ required: true }),
         planId: t.arg.id({ required: true }),
         creditLimit: t.arg.float({
-          description: 'How far below zero it may go, in credits; left out or null is no limit.',
+          description: 'How far below zero it may go, in credits. Omitted or null: no limit.',
         }),
         dueDays: t.arg.int({
-          description: 'Days until an invoice is due, 1 to 365; left out, the operator’s setting.',
+          description: 'Days until an invoice is due, 1 to 365. Omitted: the operator’s setting.',
         }),
         invoiceDay: t.arg.int({
           description: 'The day of the month, 1 to 28, on which the previous month is invoiced. Default 1.',

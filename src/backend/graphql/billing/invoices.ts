@@ -46,7 +46,7 @@ const invoiceObjects: Declaration = (builder) => {
       dueDate: t.expose('dueAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'Past it an open invoice blocks the keys of a POSTPAID company.',
+        description: 'An open invoice past this date blocks the keys of a POSTPAID company.',
       }),
       paidAt: t.expose('paidAt', { type: 'DateTime', nullable: true }),
       url: t.exposeString('hostedUrl', {
@@ -63,7 +63,7 @@ const invoices: Declaration = (builder) =>
   builder.queryField('invoices', (t) =>
     t.field({
       type: 'InvoiceConnection',
-      description: 'The company’s invoices, the newest first.',
+      description: 'The company’s invoices, newest first.',
       authScopes: { companyAdmin: true },
       args: {
         first: t.arg.int(),

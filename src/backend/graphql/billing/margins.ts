@@ -46,7 +46,7 @@ const objects: Declaration = (builder) => {
       }),
       marginPercent: t.float({
         nullable: true,
-        description: 'In percent of the revenue; null without any.',
+        description: 'In percent of revenue. Null without revenue.',
         resolve: marginPercent,
       }),
     }),
@@ -58,7 +58,7 @@ const objects: Declaration = (builder) => {
           'The alias that answered, the provider with its host, the company’s id, or the day (UTC).',
       }),
       name: t.exposeString('name', {
-        description: 'As people read it: the name of a company, else the key.',
+        description: 'The display name: the name of a company, otherwise the key.',
       }),
       totals: t.field({ type: 'MarginTotals', resolve: (row) => row }),
     }),
@@ -68,12 +68,12 @@ const objects: Declaration = (builder) => {
       rows: t.field({
         type: ['MarginRow'],
         extensions: { maxRows: MOST_MARGIN_ROWS } satisfies FieldSize,
-        description: 'The largest cost first, at most 1,000; by day in the order of days.',
+        description: 'By descending cost, at most 1,000; by day in chronological order.',
         resolve: ({ rows }) => [...rows],
       }),
       totals: t.expose('totals', { type: 'MarginTotals' }),
       callsWithoutCost: t.float({
-        description: 'Calls that succeeded and whose target has no cost: they are in no row.',
+        description: 'Successful calls whose target has no cost. They are not included in any row.',
         resolve: ({ uncosted }) => Number(uncosted.calls),
       }),
       revenueWithoutCost: t.float({
@@ -90,7 +90,7 @@ const margins: Declaration = (builder) =>
       description: 'Cost, revenue and margin of all companies’ calls, in whole days (UTC), both included.',
       authScopes: { superAdmin: true },
       args: {
-        from: t.arg({ type: 'DateTime', description: 'Left out: 30 days ago.' }),
+        from: t.arg({ type: 'DateTime', description: 'Default: 30 days ago.' }),
         to: t.arg({ type: 'DateTime', description: 'Left out: today.' }),
         groupBy: t.arg({ type: 'MarginGroup', required: true }),
       },

@@ -23,11 +23,11 @@ declare module '../schema-builder.ts' {
 const paymentEventObjects: Declaration = (builder) => {
   builder.enumType('PaymentEventStatus', {
     values: {
-      RECEIVED: { description: 'Kept, and not applied yet.' },
+      RECEIVED: { description: 'Stored, not applied yet.' },
       PROCESSED: { description: 'It was applied.' },
-      DEFERRED: { description: 'Waits for what it needs, and is tried again by itself.' },
+      DEFERRED: { description: 'Waiting for something it depends on. Retried automatically.' },
       FAILED: { description: 'An operator has to look at it, and can replay it.' },
-      IGNORED: { description: 'Of a kind that has no effect here.' },
+      IGNORED: { description: 'An event type that has no effect here.' },
     },
   });
   builder.objectType('PaymentEvent', {
@@ -74,7 +74,7 @@ const replayPaymentEvent: Declaration = (builder) =>
   builder.mutationField('replayPaymentEvent', (t) =>
     t.field({
       type: 'PaymentEvent',
-      description: 'Tries an event again that is not done with; its effect happens once, however often.',
+      description: 'Retries an event that has not been processed. Idempotent.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -85,12 +85,12 @@ const replayPaymentEvent: Declaration = (builder) =>
           case 'no-such-event':
             throw notFound('payment event');
           case 'done-before':
-            throw conflict('This event is done with: there is nothing to replay.');
+            throw conflict('This event has been processed. There is nothing to replay.');
           case 'other-version':
-            throw conflict('This event is of another API version of the provider: it is not interpreted.');
+            throw conflict('This event has a different API version of the provider and is not interpreted.');
           case 'other-origin':
             throw conflict(
-              'This event is of test mode or of another account of the provider: it is not interpreted.',
+              'This event is from test mode or another account of the provider and is not interpreted.',
             );
           case 'replayed': {
             const { event } = replayed;

@@ -75,16 +75,16 @@ const planSubscriptionObject: Declaration = (builder) => {
 
 const changePreviewObject: Declaration = (builder) =>
   builder.objectType('SubscriptionChangePreview', {
-    description: 'What a change of plan comes to at this moment.',
+    description: 'The current cost of a plan change.',
     fields: (t) => ({
       amountDue: t.float({
         description:
-          'Charged at once, with taxes, after what the company has as a credit; 0 where nothing is.',
+          'Charged immediately, taxes included, after the company’s credit balance at the provider is applied. 0 if nothing is charged.',
         resolve: ({ amountDueMinor, currency }) => amountFrom(amountDueMinor, currency),
       }),
       currency: t.exposeString('currency'),
       credits: t.float({
-        description: 'What that payment brings.',
+        description: 'The credits of that payment.',
         resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
     }),
@@ -102,7 +102,7 @@ const subscription: Declaration = (builder) =>
     t.field({
       type: 'PlanSubscription',
       nullable: true,
-      description: 'The company’s, one that has ended too; null where there never was one.',
+      description: 'The company’s subscription, including one that has ended. Null if there never was one.',
       authScopes: { member: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -115,8 +115,7 @@ const previewSubscriptionChange: Declaration = (builder) =>
   builder.queryField('previewSubscriptionChange', (t) =>
     t.field({
       type: 'SubscriptionChangePreview',
-      description:
-        'What it would cost now to change the company’s subscription to this plan. Changes nothing.',
+      description: 'Previews the cost of changing the company’s subscription to this plan. Changes nothing.',
       authScopes: { companyAdmin: true },
       args: { planId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -181,12 +180,12 @@ const deactivateStaleSubscriptions: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: {
         providerSubscriptionIds: t.arg.stringList({
-          description: 'Exactly these; left out, the stale ones that are found.',
+          description: 'Only these. Omitted: all stale ones that are found.',
         }),
         dryRun: t.arg.boolean({
           required: true,
           defaultValue: true,
-          description: 'Only says what would be done.',
+          description: 'Prints what would be done and changes nothing.',
         }),
       },
       async resolve(_root, { dryRun, ...args }, context) {

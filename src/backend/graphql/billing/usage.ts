@@ -53,13 +53,13 @@ const usageReportObjects: Declaration = (builder) => {
       DAY: { value: 'day' },
       ALIAS: { value: 'model' },
       KEY: { value: 'key' },
-      PROJECT: { value: 'project', description: 'That of the key when the call began.' },
+      PROJECT: { value: 'project', description: 'The value of the key when the call began.' },
       END_USER: { value: 'user', description: '`user` of the body.' },
       TAG: { value: 'tag', description: 'A call with several tags counts for each of them.' },
     } as const,
   });
   builder.objectType('UsageTotals', {
-    description: 'Tokens are those of calls that succeeded.',
+    description: 'Tokens of successful calls.',
     fields: (t) => ({
       calls: t.float({ resolve: ({ calls }) => Number(calls) }),
       failures: t.float({ resolve: ({ failures }) => Number(failures) }),
@@ -78,7 +78,7 @@ const usageReportObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('UsageRow', {
-    description: 'What the report is not grouped by is null.',
+    description: 'Null for dimensions that the report is not grouped by.',
     fields: (t) => ({
       day: t.exposeString('day', { nullable: true }),
       alias: t.exposeString('model', { nullable: true }),
@@ -101,7 +101,7 @@ const usageReportObjects: Declaration = (builder) => {
       }),
       to: t.field({
         type: 'DateTime',
-        description: 'The end of the period covered; the first moment that is not included.',
+        description: 'The end of the period, exclusive.',
         resolve: ({ range }) => new Date(spanOf(range).beforeMs),
       }),
       totals: t.expose('totals', { type: 'UsageTotals' }),
@@ -117,21 +117,21 @@ const usageReportObjects: Declaration = (builder) => {
 const usageFailuresObjects: Declaration = (builder) => {
   builder.enumType('FailureOutcome', {
     values: {
-      FAILED: { description: 'It was on its way to a model, or had an answer that is not charged.' },
+      FAILED: { description: 'It failed on the way to a model, or had a response that is not charged.' },
       REFUSED: {
         description: 'It was refused before it ran: no credits, a limit, a scope, an invalid request.',
       },
     },
   });
   builder.objectType('UsageFailureRow', {
-    description: 'What the report is not grouped by is null.',
+    description: 'Null for dimensions that the report is not grouped by.',
     fields: (t) => ({
       outcome: t.expose('outcome', { type: 'FailureOutcome' }),
       reason: t.exposeString('reason', {
         nullable: true,
-        description: 'In a word, as client-left or INSUFFICIENT_CREDITS.',
+        description: 'A short code such as client-left or INSUFFICIENT_CREDITS.',
       }),
-      httpStatus: t.exposeInt('httpStatus', { description: 'What the caller was answered.' }),
+      httpStatus: t.exposeInt('httpStatus', { description: 'The response to the caller.' }),
       day: t.exposeString('day', { nullable: true }),
       alias: t.exposeString('model', { nullable: true }),
       keyId: t.exposeID('keyId', { nullable: true }),
@@ -142,7 +142,9 @@ const usageFailuresObjects: Declaration = (builder) => {
   builder.objectType('FailedCall', {
     fields: (t) => ({
       id: t.exposeID('id'),
-      requestId: t.exposeString('requestId', { description: 'As the caller got it in x-request-id.' }),
+      requestId: t.exposeString('requestId', {
+        description: 'The value of the x-request-id response header.',
+      }),
       endpoint: t.exposeString('endpoint'),
       outcome: t.expose('outcome', { type: 'FailureOutcome' }),
       reason: t.exposeString('reason', { nullable: true }),
@@ -157,13 +159,13 @@ const usageFailuresObjects: Declaration = (builder) => {
     fields: (t) => ({
       rows: t.field({
         type: ['UsageFailureRow'],
-        description: 'The most frequent first, at most 1,000.',
+        description: 'Most frequent first, at most 1,000.',
         resolve: ({ groups }) => [...groups],
       }),
       countedFrom: t.expose('countedFrom', {
         type: 'DateTime',
         nullable: true,
-        description: 'Set where there were more than 20,000 of them: only those since then are counted.',
+        description: 'Set if there were more than 20,000: only those since this time are counted.',
       }),
       latest: t.field({
         type: ['FailedCall'],
@@ -258,7 +260,7 @@ const usageFailures: Declaration = (builder) =>
         to: t.arg({ type: 'DateTime' }),
         groupBy: t.arg({
           type: ['UsageGroup'],
-          description: 'Beside outcome, reason and status, which the rows always have.',
+          description: 'In addition to outcome, reason and status, which every row has.',
         }),
       },
       async resolve(_root, args, context) {

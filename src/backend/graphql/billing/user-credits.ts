@@ -64,7 +64,7 @@ const myCredits: Declaration = (builder) =>
     myCreditBalance: t.field({
       type: 'CreditBalance',
       nullable: true,
-      description: 'The caller’s own credit balance; null where no credits were ever moved to it.',
+      description: 'The caller’s own credit balance. Null if no credits were ever moved to it.',
       authScopes: { member: true },
       async resolve(_root, _args, context) {
         const { companyId, id } = await member(context);
@@ -75,7 +75,7 @@ const myCredits: Declaration = (builder) =>
     userCreditTransactions: t.field({
       type: 'CreditTransactionConnection',
       description:
-        'Every change of the caller’s own credit balance, the newest first; for company admins, of that of a member.',
+        'Every change of the caller’s own credit balance, newest first. Company admins can read those of a member.',
       authScopes: { member: true },
       args: { userId: t.arg.id(), first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
@@ -108,7 +108,10 @@ const grantUserCredits: Declaration = (builder) =>
       authScopes: { companyAdmin: true },
       args: {
         userId: t.arg.id({ required: true }),
-        credits: t.arg.float({ required: true, description: 'Below zero they return to the company.' }),
+        credits: t.arg.float({
+          required: true,
+          description: 'A negative amount returns credits to the company.',
+        }),
         reason: t.arg.string({ required: true }),
         idempotencyKey: t.arg.string({ required: true }),
       },

@@ -60,10 +60,10 @@ const jobObjects: Declaration = (builder) => {
   builder.enumType('JobStatus', { values: ['DRAFT', 'ACTIVE', 'CLOSED'] as const });
   builder.enumType('JobParsing', {
     values: {
-      NONE: { description: 'It came without a text.' },
-      PENDING: { description: 'Its text waits to be read.' },
-      DONE: { description: 'Its text was read; fields that were empty are filled in.' },
-      FAILED: { description: 'Its text cannot be read; parseProblem says why.' },
+      NONE: { description: 'No text was provided.' },
+      PENDING: { description: 'The text is waiting to be parsed.' },
+      DONE: { description: 'The text was parsed, and empty fields were filled in.' },
+      FAILED: { description: 'The text could not be parsed. See parseProblem.' },
     },
   });
   builder.objectType('Job', {
@@ -84,13 +84,13 @@ const jobObjects: Declaration = (builder) => {
       parseProblem: t.exposeString('parseProblem', { nullable: true }),
       engine: t.exposeString('engine', {
         nullable: true,
-        description: 'What has read its text: model or embedded.',
+        description: 'What parsed its text: model or embedded.',
       }),
       version: t.exposeInt('version'),
       versions: t.field({
         type: ['JobVersion'],
         extensions: { maxRows: 100 } satisfies FieldSize,
-        description: 'Its last hundred versions, the newest first.',
+        description: 'The last 100 versions, newest first.',
         async resolve({ id }, _args, context) {
           const { companyId } = await member(context);
           return [...(await listJobVersions(context.parts.database, companyId, id))];
@@ -101,7 +101,7 @@ const jobObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('JobVersion', {
-    description: 'A job as it was after a change, with who made it and when.',
+    description: 'A version of a job: its content after a change, who made the change, and when.',
     fields: (t) => ({
       version: t.exposeInt('version'),
       what: t.exposeString('what'),
@@ -116,7 +116,7 @@ const jobObjects: Declaration = (builder) => {
   });
   defineConnection(builder, 'Job');
   builder.inputType('JobInput', {
-    description: 'A text or a file alone is enough: what it says is read into whatever is left out.',
+    description: 'A text or a file is sufficient: fields that are omitted are filled in from it.',
     fields: (t) => ({
       title: t.string(),
       description: t.string(),
@@ -137,14 +137,14 @@ const jobs: Declaration = (builder) =>
   builder.queryField('jobs', (t) =>
     t.field({
       type: 'JobConnection',
-      description: 'The company’s jobs, the newest first.',
+      description: 'The company’s jobs, newest first.',
       authScopes: { member: true },
       args: {
         first: t.arg.int(),
         after: t.arg.id(),
         status: t.arg({ type: 'JobStatus' }),
         updatedSince: t.arg({ type: 'DateTime' }),
-        search: t.arg.string({ description: 'Words that must all stand in the job.' }),
+        search: t.arg.string({ description: 'Words that must all occur in the job.' }),
       },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
@@ -205,14 +205,14 @@ const updateJob: Declaration = (builder) =>
     t.field({
       type: 'Job',
       description:
-        'What is left out stays; null removes what a job need not have. A new text or file is parsed again.',
+        'Omitted fields are unchanged. Null removes optional values. A new text or file is parsed again.',
       authScopes: { member: true },
       args: {
         id: t.arg.id({ required: true }),
         input: t.arg({ type: 'JobInput', required: true }),
         version: t.arg.int({
           description:
-            'The version that this changes: refused with CONFLICT where it was changed since. Left out, it saves over it.',
+            'The version that this change is based on. Refused with CONFLICT if it was changed since. Omitted: overwrites it.',
         }),
       },
       async resolve(_root, { id, input, version }, context) {
@@ -244,7 +244,7 @@ const closeJob: Declaration = (builder) =>
   builder.mutationField('closeJob', (t) =>
     t.field({
       type: 'Job',
-      description: 'It is listed as closed and matched no more. Again is no error.',
+      description: 'Closes the job. It is no longer matched. Repeating it is not an error.',
       authScopes: { member: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, { id }, context) {

@@ -91,7 +91,7 @@ const matches: Declaration = (builder) =>
   builder.queryField('matches', (t) =>
     t.field({
       type: 'MatchConnection',
-      description: 'The company’s matches, the best first: all, or those of a job, of a talent, or of both.',
+      description: 'The company’s matches, best first: all, or those of a job, a talent, or both.',
       authScopes: { member: true },
       args: { jobId: t.arg.id(), talentId: t.arg.id(), first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
@@ -135,7 +135,7 @@ const setMatchWeights: Declaration = (builder) => {
     t.field({
       type: ['MatchWeight'],
       description:
-        'Sets what each part counts, 0 to 100; parts that are left out go back to their default. All of the company’s matches are scored again, in the background.',
+        'Sets the weight of each part, 0 to 100. Omitted parts are reset to their default. All matches of the company are scored again in the background.',
       authScopes: { companyAdmin: true },
       args: { weights: t.arg({ type: [input], required: true }) },
       async resolve(_root, args, context) {

@@ -25,13 +25,13 @@ declare module '../schema-builder.ts' {
 const meetingObjects: Declaration = (builder) => {
   builder.enumType('MeetingTextKind', {
     values: {
-      TRANSCRIPT: { description: 'The words that were said.' },
-      NOTES: { description: 'What was written down about it, a point a line.' },
+      TRANSCRIPT: { description: 'The spoken text.' },
+      NOTES: { description: 'Notes about it, one point per line.' },
     },
   });
   builder.enumType('MeetingSummaryFormat', { values: ['MARKDOWN', 'TEXT'] as const });
   builder.objectType('Meeting', {
-    description: 'A meeting in a room of the meeting server, announced or not.',
+    description: 'A meeting in a room of the meeting server, whether the room was announced or not.',
     fields: (t) => ({
       id: t.exposeID('id'),
       room: t.exposeString('room'),
@@ -45,7 +45,7 @@ const meetingObjects: Declaration = (builder) => {
         extensions: { maxCharacters: 40_000 } satisfies FieldSize,
         type: 'JSON',
         nullable: true,
-        description: 'Of an interview that has begun: score, fits, askAbout. Null without a match.',
+        description: 'For an interview that has begun: score, fits, askAbout. Null without a match.',
       }),
       insight: t.expose('insight', {
         extensions: { maxCharacters: 40_000 } satisfies FieldSize,
@@ -63,7 +63,7 @@ const meetings: Declaration = (builder) =>
   builder.queryField('meetings', (t) =>
     t.field({
       type: 'MeetingConnection',
-      description: 'The company’s meetings, the newest first.',
+      description: 'The company’s meetings, newest first.',
       authScopes: { member: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
@@ -92,8 +92,7 @@ const unannouncedMeetings: Declaration = (builder) =>
   builder.queryField('unannouncedMeetings', (t) =>
     t.field({
       type: 'MeetingConnection',
-      description:
-        'What happened in rooms that no company had announced, the newest first. Kept for 30 days.',
+      description: 'Events in rooms that no company had announced, newest first. Stored for 30 days.',
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       resolve: (_root, args, context) => page(context, null, args),
@@ -119,7 +118,7 @@ const createMeeting: Declaration = (builder) => {
     t.field({
       type: 'Meeting',
       description:
-        'Announces a room as the company’s: what happens in it from now on is the company’s to see.',
+        'Announces a room for the company. The company sees what happens in the room from then on.',
       authScopes: { member: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {
@@ -138,7 +137,7 @@ const createMeeting: Declaration = (builder) => {
           const announced = await announceMeeting(transaction, context.parts, params);
           if (announced.outcome === 'invalid') throw badInput(`input.${announced.field}`, announced.message);
           if (announced.outcome === 'unknown') throw notFound(announced.what);
-          if (announced.outcome === 'taken') throw conflict('This room’s name is taken: choose another one.');
+          if (announced.outcome === 'taken') throw conflict('This room name is taken. Choose another one.');
           if (announced.outcome === 'used-unannounced') throw conflict(USED_UNANNOUNCED);
           const { meeting } = announced;
           await record({ action: 'meeting.announced', objectKind: 'meeting', objectId: meeting.id });
@@ -214,7 +213,7 @@ const linkMeetingField: Declaration = (builder) =>
     t.field({
       type: 'Meeting',
       description:
-        'Says which job and which talent a meeting was about; what is left out or null is taken off. With both it is an interview.',
+        'Sets the job and the talent of a meeting. What is omitted or null is removed. With both, the meeting is an interview.',
       authScopes: { member: true },
       args: { meetingId: t.arg.id({ required: true }), jobId: t.arg.id(), talentId: t.arg.id() },
       async resolve(_root, args, context) {
@@ -267,7 +266,8 @@ const MOST_RECIPIENTS = 20;
 const mailMeetingSummary: Declaration = (builder) =>
   builder.mutationField('mailMeetingSummary', (t) =>
     t.int({
-      description: 'Sends the summary of a meeting by mail to members of the company; to how many.',
+      description:
+        'Sends the summary of a meeting to members of the company by e-mail. Returns the number of recipients.',
       authScopes: { member: true },
       args: { meetingId: t.arg.id({ required: true }), to: t.arg.stringList({ required: true }) },
       async resolve(_root, { meetingId: id, to }, context) {

@@ -65,7 +65,7 @@ const eraseTalent: Declaration = (builder) =>
     t.field({
       type: 'Boolean',
       description:
-        'Deletes everything that is stored about a person: profile, versions, files, scores, meetings, and all who were recognised as the same.',
+        'Deletes everything stored about a person: profile, versions, files, scores, meetings, and all duplicates of the person.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

@@ -44,9 +44,9 @@ declare module '../schema-builder.ts' {
 const talentObjects: Declaration = (builder) => {
   builder.enumType('TalentStatus', {
     values: {
-      PENDING: { description: 'The CV waits to be read.' },
-      READY: { description: 'There is a profile.' },
-      FAILED: { description: 'The CV cannot be read; problem says why.' },
+      PENDING: { description: 'The CV is waiting to be parsed.' },
+      READY: { description: 'The profile is ready.' },
+      FAILED: { description: 'The CV could not be parsed. See problem.' },
     },
   });
   builder.objectType('Talent', {
@@ -76,12 +76,12 @@ const talentObjects: Declaration = (builder) => {
       }),
       engine: t.exposeString('engine', {
         nullable: true,
-        description: 'What has read the CV: model or embedded.',
+        description: 'What parsed the CV: model or embedded.',
       }),
       duplicateOf: t.loadable({
         type: 'Talent',
         nullable: true,
-        description: 'The same person, who was there before: that one is matched.',
+        description: 'A duplicate of an earlier talent, which is matched instead.',
         load: loadTalents,
         resolve: ({ duplicateOf }) => duplicateOf,
       }),
@@ -105,7 +105,7 @@ const talentObjects: Declaration = (builder) => {
       versions: t.field({
         type: ['TalentVersion'],
         extensions: { maxRows: 100 } satisfies FieldSize,
-        description: 'The last hundred versions, the newest first.',
+        description: 'The last 100 versions, newest first.',
         async resolve({ id }, _args, context) {
           const { companyId } = await member(context);
           return [...(await listTalentVersions(context.parts.database, companyId, id))];
@@ -116,7 +116,7 @@ const talentObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('TalentVersion', {
-    description: 'A talent as they were after a change, with who made it and when.',
+    description: 'A version of a talent: the profile after a change, who made the change, and when.',
     fields: (t) => ({
       version: t.exposeInt('version'),
       what: t.exposeString('what'),
@@ -166,7 +166,7 @@ const talents: Declaration = (builder) =>
   builder.queryField('talents', (t) =>
     t.field({
       type: 'TalentConnection',
-      description: 'The company’s talents, the newest first.',
+      description: 'The company’s talents, newest first.',
       authScopes: { member: true },
       args: {
         first: t.arg.int(),
@@ -248,14 +248,14 @@ const updateTalent: Declaration = (builder) =>
   builder.mutationField('updateTalent', (t) =>
     t.field({
       type: 'Talent',
-      description: 'Replaces the profile; the one before is stored as a version.',
+      description: 'Replaces the profile. The previous one is stored as a version.',
       authScopes: { member: true },
       args: {
         id: t.arg.id({ required: true }),
         profile: t.arg({ type: 'JSON', required: true }),
         version: t.arg.int({
           description:
-            'The version that this changes: refused with CONFLICT where it was changed since. Left out, it saves over it.',
+            'The version that this change is based on. Refused with CONFLICT if it was changed since. Omitted: overwrites it.',
         }),
       },
       async resolve(_root, args, context) {
@@ -283,7 +283,7 @@ const decideProposal: Declaration = (builder) => {
     t.field({
       type: 'Talent',
       description:
-        'Takes over what a newer CV proposes: all of it, or the fields that are named. Scores follow.',
+        'Accepts the changes that a newer CV proposes: all of them, or the given fields. Scores are updated.',
       authScopes: { member: true },
       args: { id: t.arg.id({ required: true }), fields: t.arg.stringList() },
       async resolve(_root, args, context) {

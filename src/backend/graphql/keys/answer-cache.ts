@@ -6,7 +6,7 @@ import type { Declaration } from '../schema-builder.ts';
 const clearCache: Declaration = (builder) =>
   builder.mutationField('clearCache', (t) =>
     t.int({
-      description: 'Removes every cached answer of the company. Returns how many those were.',
+      description: 'Removes all cached responses of the company. Returns the number removed.',
       authScopes: { companyAdmin: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);

@@ -17,7 +17,7 @@ const apiKeyPage: Declaration = (builder) => {
   builder.queryField('apiKeyPage', (t) =>
     t.field({
       type: 'ApiKeyConnection',
-      description: 'The company’s keys page by page, the newest first, however many there are.',
+      description: 'The company’s keys, newest first, with pagination.',
       authScopes: { companyAdmin: true },
       args: {
         first: t.arg.int(),
@@ -27,7 +27,7 @@ const apiKeyPage: Declaration = (builder) => {
         }),
         status: t.arg({ type: 'ApiKeyStatus' }),
         limited: t.arg.boolean({ description: 'True: those with a monthly spending limit.' }),
-        ids: t.arg.idList({ description: 'These alone, at most 100.' }),
+        ids: t.arg.idList({ description: 'Only these, at most 100.' }),
       },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);

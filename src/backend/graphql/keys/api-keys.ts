@@ -40,7 +40,7 @@ const apiKeyObjects: Declaration = (builder) => {
   builder.enumType('StreamUsageChunk', {
     description: 'The last chunk of a stream, which has usage and no choices.',
     values: {
-      [STREAM_USAGE_CHUNKS[0]]: { description: 'Every stream shows it.' },
+      [STREAM_USAGE_CHUNKS[0]]: { description: 'Included in every stream.' },
       [STREAM_USAGE_CHUNKS[1]]: {
         description: 'A stream shows it only where the client sent `stream_options.include_usage: true`.',
       },
@@ -49,11 +49,11 @@ const apiKeyObjects: Declaration = (builder) => {
   builder.enumType('KeyPayer', {
     values: {
       COMPANY: { description: 'The balance of the company.' },
-      USER: { description: 'The credit balance of one of its people.' },
+      USER: { description: 'The credit balance of a member.' },
     },
   });
   builder.objectType('ApiKey', {
-    description: 'Everything about a key but the key.',
+    description: 'A key without its secret.',
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
@@ -65,7 +65,7 @@ const apiKeyObjects: Declaration = (builder) => {
         resolve: async (key, _args, context) => [...(key.models ?? (await aliasNames(context)))],
       }),
       allModels: t.boolean({
-        description: 'True where it has no list: it may call every alias, those that are added later too.',
+        description: 'True if it has no allowlist: it may call every alias, including later ones.',
         resolve: ({ models }) => models === null,
       }),
       requestsPerMinute: t.exposeInt('requestsPerMinute'),
@@ -79,7 +79,7 @@ const apiKeyObjects: Declaration = (builder) => {
       createdBy: t.loadable({
         type: 'Member',
         nullable: true,
-        description: 'Who created it; null for one of the command line.',
+        description: 'Who created it. Null if it was created on the command line.',
         load: loadMembers,
         resolve: (key) => key.createdBy,
       }),
@@ -87,7 +87,7 @@ const apiKeyObjects: Declaration = (builder) => {
       rotatedFromId: t.exposeID('rotatedFromId', { nullable: true }),
       monthlySpendingLimit: t.float({
         nullable: true,
-        description: 'In credits; null is no limit.',
+        description: 'In credits. Null: no limit.',
         resolve: (key) => creditsOrNull(key.monthlySpendingLimitMicro),
       }),
       maxCallsInFlight: t.exposeInt('maxCallsInFlight', { nullable: true }),
@@ -112,13 +112,13 @@ const apiKeyObjects: Declaration = (builder) => {
       version: t.exposeInt('version', { description: 'One more with every change; for `ifVersion`.' }),
       payer: t.field({
         type: 'KeyPayer',
-        description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',
+        description: 'The balance that pays for its calls. It cannot be changed; a rotated key has the same.',
         resolve: ({ payerUserId }) => (payerUserId === null ? 'COMPANY' : 'USER'),
       }),
       payerUser: t.loadable({
         type: 'Member',
         nullable: true,
-        description: 'Whose balance it is, where the payer is USER.',
+        description: 'The user whose balance it is, if the payer is USER.',
         load: loadMembers,
         resolve: (key) => key.payerUserId,
       }),
@@ -126,7 +126,7 @@ const apiKeyObjects: Declaration = (builder) => {
   });
   builder.objectType('MintedApiKey', {
     fields: (t) => ({
-      rawKey: t.exposeString('rawKey', { description: 'Shown now and never again.' }),
+      rawKey: t.exposeString('rawKey', { description: 'Shown only once.' }),
       apiKey: t.expose('apiKey', { type: 'ApiKey' }),
     }),
   });
@@ -145,7 +145,7 @@ const apiKeys: Declaration = (builder) =>
     t.field({
       extensions: { maxRows: 400 } satisfies FieldSize,
       type: ['ApiKey'],
-      description: 'The company’s keys of every status, the newest first, at most 1,000.',
+      description: 'The company’s keys of every status, newest first, at most 1,000.',
       authScopes: { companyAdmin: true },
       async resolve(_root, _args, context) {
         const { companyId } = await member(context);
@@ -159,8 +159,8 @@ const createApiKey: Declaration = (builder) => {
   const input = builder.inputType('CreateApiKeyInput', {
     fields: (t) => ({
       name: t.string({ required: true }),
-      scopes: t.stringList({ description: 'Left out: inference:chat, inference:parse, usage:read.' }),
-      models: t.stringList({ description: 'The aliases it may call; left out, all of them.' }),
+      scopes: t.stringList({ description: 'Default: inference:chat, inference:parse, usage:read.' }),
+      models: t.stringList({ description: 'The aliases it may call. Omitted: all of them.' }),
       requestsPerMinute: t.int(),
       tokensPerMinute: t.int(),
       expiresAt: t.field({ type: 'DateTime' }),
@@ -168,20 +168,20 @@ const createApiKey: Declaration = (builder) => {
       maxCallsInFlight: t.int(),
       streamUsageChunk: t.field({
         type: 'StreamUsageChunk',
-        description: 'Left out, the gateway’s setting, STREAM_USAGE_CHUNK.',
+        description: 'Omitted: the gateway’s setting STREAM_USAGE_CHUNK.',
       }),
-      project: t.string({ description: 'What its calls are for, at most 64 characters.' }),
+      project: t.string({ description: 'The project of its calls, at most 64 characters.' }),
       cacheTtlSeconds: t.int({
         description:
-          'Caches answers to its calls for so many seconds, and gives them to equal requests. Left out, not.',
+          'Caches responses for this many seconds and returns them for identical requests. Omitted: no caching.',
       }),
       logPayloads: t.boolean({ description: 'Stores prompts and answers of its calls; off by default.' }),
       payer: t.field({
         type: 'KeyPayer',
-        description: 'Whose balance pays for its calls; COMPANY by default.',
+        description: 'The balance that pays for its calls. Default: COMPANY.',
       }),
       payerUserId: t.id({
-        description: 'With the payer USER: the member whose balance it is; by default the caller.',
+        description: 'If the payer is USER: the member whose balance it is. Default: the caller.',
       }),
     }),
   });
@@ -251,7 +251,7 @@ const rotateApiKey: Declaration = (builder) =>
   builder.mutationField('rotateApiKey', (t) =>
     t.field({
       type: 'MintedApiKey',
-      description: 'A sibling with the same settings; the old key stays live until it is revoked.',
+      description: 'Creates a key with the same settings. The old key stays valid until it is revoked.',
       authScopes: { companyAdmin: true },
       args: {
         id: t.arg.id({ required: true }),
@@ -288,7 +288,8 @@ const revokeApiKey: Declaration = (builder) =>
   builder.mutationField('revokeApiKey', (t) =>
     t.field({
       type: 'ApiKey',
-      description: 'Calls with it answer 401 from now on, within a second everywhere. Again is no error.',
+      description:
+        'Calls with the key are answered with 401 within a second on every process. Repeating it is not an error.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {

@@ -29,7 +29,7 @@ const payloadObjects: Declaration = (builder) => {
       request: t.exposeString('request', { description: 'The body of the request.' }),
       response: t.exposeString('response', {
         nullable: true,
-        description: 'The answer; of a stream what its events add up to. Null where none came.',
+        description: 'The response; for a stream, its events combined. Null if there was none.',
       }),
       requestTruncated: t.exposeBoolean('isRequestCut'),
       responseTruncated: t.exposeBoolean('isResponseCut'),
@@ -42,7 +42,7 @@ const payloadObjects: Declaration = (builder) => {
     fields: (t) => ({
       payloadRetentionDays: t.exposeInt('retentionDays'),
       maxRetentionDays: t.int({
-        description: 'The most that the operator permits; with 0 nothing is stored.',
+        description: 'The maximum that the operator permits. With 0, nothing is stored.',
         resolve: (_settings, _args, { parts }) => parts.payloads.maxRetentionDays,
       }),
       redactionPatterns: t.stringList({ resolve: ({ redactionPatterns }) => [...redactionPatterns] }),
@@ -130,7 +130,7 @@ const payloadSettings: Declaration = (builder) => {
     t.field({
       type: 'PayloadSettings',
       description:
-        'What is left out stays. A shorter retention applies to what is stored already; patterns to calls from now on.',
+        'Omitted fields are unchanged. A shorter retention also applies to what is already stored; patterns apply to future calls.',
       authScopes: { companyAdmin: true },
       args: {
         payloadRetentionDays: t.arg.int(),

@@ -11,7 +11,7 @@ import { isoOrNull, keyInputField } from './api-keys.ts';
 
 const updateApiKey: Declaration = (builder) => {
   const limits = builder.inputType('ApiKeyLimitsInput', {
-    description: 'What is left out stays. Null removes the two that a key need not have.',
+    description: 'Omitted fields are unchanged. Null removes optional values.',
     fields: (t) => ({
       requestsPerMinute: t.int(),
       tokensPerMinute: t.int(),
@@ -31,22 +31,25 @@ const updateApiKey: Declaration = (builder) => {
       maxCallsInFlight: t.int(),
       expiresAt: t.field({ type: 'DateTime' }),
       streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
-      project: t.string({ description: 'Calls from now on count for it; those before stay where they are.' }),
+      project: t.string({ description: 'Applies to future calls. Earlier calls are not reassigned.' }),
       cacheTtlSeconds: t.int(),
-      logPayloads: t.boolean({ description: 'For calls from now on; what is stored stays until its time.' }),
+      logPayloads: t.boolean({
+        description: 'Applies to future calls. What is already stored is kept until it expires.',
+      }),
     }),
   });
   builder.mutationFields((t) => ({
     updateApiKey: t.field({
       type: 'ApiKey',
-      description: 'In force within a second everywhere. A key that is revoked or expired cannot be changed.',
+      description:
+        'Takes effect within a second on every process. A revoked or expired key cannot be changed.',
       authScopes: { companyAdmin: true },
       args: {
         id: t.arg.id({ required: true }),
         input: t.arg({ type: input, required: true }),
         ifVersion: t.arg.int({
           description:
-            'The version that this changes: refused with CONFLICT where the key was changed since.',
+            'The version that this change is based on. Refused with CONFLICT if the key was changed since.',
         }),
       },
       resolve: (_root, args, context) => changeApiKey(context, args, 'key.changed'),

@@ -87,7 +87,7 @@ const objects: Declaration = (builder) => {
       }),
       maxInFlight: t.exposeInt('maxInFlight', {
         nullable: true,
-        description: 'Calls that it serves at once, in each process. Null: any number.',
+        description: 'Maximum concurrent calls per process. Null: no limit.',
       }),
       cost: t.expose('cost', {
         type: 'AliasCost',
@@ -104,7 +104,7 @@ const objects: Declaration = (builder) => {
       completion: t.float({ resolve: ({ completionMicro }) => creditsAsNumber(completionMicro) }),
       cacheWrite: t.float({
         nullable: true,
-        description: 'Null: as the prompt.',
+        description: 'Null: the price of the prompt.',
         resolve: ({ cacheWriteMicro }) => (cacheWriteMicro == null ? null : creditsAsNumber(cacheWriteMicro)),
       }),
     }),
@@ -145,14 +145,14 @@ const input: Declaration = (builder) => {
     fields: (t) => ({
       id: t.id({
         description:
-          'Of a target that the alias has: what is left out here of its key, headers, weight, limits and cost stays.',
+          'The id of an existing target of the alias. Its key, headers, weight, limits and cost are unchanged if omitted.',
       }),
       provider: t.string({ description: 'The preset of its provider; openai where left out.' }),
-      baseUrl: t.string({ description: 'Left out: the address of the provider’s preset.' }),
+      baseUrl: t.string({ description: 'Default: the address of the provider’s preset.' }),
       model: t.string({ required: true }),
       apiKey: t.string({ description: 'The provider’s key; stored encrypted and never shown again.' }),
       removeKey: t.boolean({ description: 'True removes the stored key; apiKey is then left out.' }),
-      weight: t.float({ description: 'Its share of the calls; 1 for a new target where left out.' }),
+      weight: t.float({ description: 'Its weight in load balancing. Default for a new target: 1.' }),
       responses: t.boolean({
         description: 'Whether it speaks the Responses API; as the preset says where left out.',
       }),
@@ -164,7 +164,7 @@ const input: Declaration = (builder) => {
       }) as never,
       timeoutMs: t.int({ description: 'How long it may take to begin its answer. Null removes the limit.' }),
       maxInFlight: t.int({
-        description: 'Calls that it serves at once, in each process. Null removes the limit.',
+        description: 'Maximum concurrent calls per process. Null removes the limit.',
       }),
       cost: t.field({
         type: 'AliasPriceInput',
@@ -178,8 +178,7 @@ const changes: Declaration = (builder) => {
   builder.mutationField('setAliasTargets', (t) =>
     t.field({
       type: 'ModelAlias',
-      description:
-        'From now on the alias has exactly these targets; with none, the embedded models serve it.',
+      description: 'Replaces the targets of the alias. With an empty list, the embedded models serve it.',
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),
@@ -212,8 +211,7 @@ const changes: Declaration = (builder) => {
       args: {
         input: t.arg({ type: 'AliasTargetInput', required: true }),
         alias: t.arg.string({
-          description:
-            'The alias of a target that is named by its id, and the kind of call; a chat without it.',
+          description: 'The alias of a target given by its id, and the kind of call. Default: chat.',
         }),
       },
       async resolve(_root, args, context) {

@@ -45,17 +45,17 @@ interface ModelAliasInput {
 
 const input: Declaration = (builder) => {
   builder.inputType('ModelAliasInput', {
-    description: 'What is left out of a change stays as it is; null sets the default.',
+    description: 'Omitted fields are unchanged. Null resets to the default.',
     fields: (t) => ({
       alias: t.string({
         description:
-          'The name that clients write: letters, digits and . _ - / :, at most 100. It cannot be changed.',
+          'The name that clients use: letters, digits and . _ - / :, at most 100 characters. It cannot be changed.',
       }),
       kind: t.string({
         description: 'chat, extract or embed. Needed for a new alias; it cannot be changed.',
       }),
-      contextLength: t.float({ description: 'Tokens that one call may read.' }),
-      maxOutputTokens: t.float({ description: 'Tokens that one call may write.' }),
+      contextLength: t.float({ description: 'Maximum prompt tokens of a call.' }),
+      maxOutputTokens: t.float({ description: 'Maximum completion tokens of a call.' }),
       enforceMaxOutput: t.boolean({
         description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
       }),
@@ -67,7 +67,9 @@ const input: Declaration = (builder) => {
       fallback: t.string({
         description: 'An alias of the same kind that serves calls which no target of this one serves.',
       }),
-      hedgeMs: t.int({ description: 'Milliseconds after which a second target is tried beside the first.' }),
+      hedgeMs: t.int({
+        description: 'Milliseconds after which a second target is called in parallel with the first.',
+      }),
       byokFeePercent: t.float({
         description:
           'What calls with a company’s own provider key cost, in percent of the price, 0 to 100. Null: own keys are not allowed.',
@@ -75,13 +77,16 @@ const input: Declaration = (builder) => {
       priceFactors: t.field({
         type: ['PriceFactorInput'],
         description:
-          'All that it has from now on: what tiers of the provider cost. Those that cost more and have none are refused.',
+          'The price factors of the provider’s tiers, as a complete list that replaces the current one. Tiers that cost more and have no factor are refused.',
       }),
       price: t.field({
         type: 'AliasPriceInput',
-        description: 'Needed for a new alias. In force from now on.',
+        description: 'Required for a new alias. Takes effect immediately.',
       }),
-      targets: t.field({ type: ['AliasTargetInput'], description: 'All that it has from now on.' }),
+      targets: t.field({
+        type: ['AliasTargetInput'],
+        description: 'The complete list; it replaces the current one.',
+      }),
     }),
   });
 };
@@ -121,13 +126,13 @@ const changes: Declaration = (builder) => {
   builder.mutationField('updateModelAlias', (t) =>
     t.field({
       type: 'ModelAlias',
-      description: 'Changes an alias, in force within a second.',
+      description: 'Changes an alias. The change takes effect within a second.',
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),
         input: t.arg({ type: 'ModelAliasInput', required: true }),
         ifVersion: t.arg.string({
-          description: 'The version that the change was made from; CONFLICT where the alias has another one.',
+          description: 'The version that the change is based on. CONFLICT if the alias has a different one.',
         }),
       },
       async resolve(_root, { alias, input: given, ifVersion }, context) {

@@ -55,7 +55,7 @@ const objects: Declaration = (builder) => {
       tools: t.field({
         type: ['AliasTool'],
         extensions: { maxRows: 10 } satisfies FieldSize,
-        description: 'Those that are enabled.',
+        description: 'The enabled ones.',
         resolve: ({ prices }) =>
           HOSTED_TOOLS.flatMap(({ name }) => {
             const priceMicro = prices[name];
@@ -63,7 +63,7 @@ const objects: Declaration = (builder) => {
           }),
       }),
       maxUses: t.int({
-        description: 'How often one call may use hosted tools where its body does not say so.',
+        description: 'Maximum uses of hosted tools in one call if the request does not set a limit.',
         resolve: ({ maxUses }) => maxUses ?? DEFAULT_TOOL_USES,
       }),
       providerIds: t.stringList({
@@ -77,7 +77,7 @@ const objects: Declaration = (builder) => {
       type: 'AliasTools',
       nullable: true,
       extensions: { maxRows: 1 } satisfies FieldSize,
-      description: 'For super admins. Null: none is enabled.',
+      description: 'For super admins. Null if none is enabled.',
       authScopes: { superAdmin: true },
       load: loadTools,
       resolve: ({ name }) => name,
@@ -99,10 +99,14 @@ const changes: Declaration = (builder) => {
   });
   const input = builder.inputType('AliasToolsInput', {
     fields: (t) => ({
-      tools: t.field({ type: [tool], required: true, description: 'All that are enabled from now on.' }),
+      tools: t.field({
+        type: [tool],
+        required: true,
+        description: 'The complete list of enabled ones; it replaces the current list.',
+      }),
       maxUses: t.int({
         description:
-          'How often one call may use them where its body does not say so: 1 to 1000. Left out: stays.',
+          'Maximum uses in one call if the request does not set a limit, 1 to 1000. Omitted: unchanged.',
       }),
       providerIds: t.stringList({
         description:

@@ -15,7 +15,8 @@ declare module '../schema-builder.ts' {
 
 const knownModels: Declaration = (builder) => {
   builder.objectType('KnownModel', {
-    description: 'What a provider publishes of a well-known model, on a day: for suggestions alone.',
+    description:
+      'Figures of a well-known model as published by its provider on a given day. Used for suggestions only.',
     fields: (t) => ({
       vendor: t.exposeString('vendor'),
       provider: t.string({ description: 'The preset of a target with this model.', resolve: presetOf }),
@@ -29,7 +30,7 @@ const knownModels: Declaration = (builder) => {
       completion: t.exposeFloat('completion'),
       cacheWrite: t.exposeFloat('cacheWrite', { nullable: true }),
       asOf: t.exposeString('asOf', { description: 'A day, as 2026-08-08.' }),
-      source: t.exposeString('source', { description: 'Where the figures were read.' }),
+      source: t.exposeString('source', { description: 'The source of the figures.' }),
       pricePage: t.exposeString('pricePage', { description: 'Where the provider publishes its prices.' }),
       note: t.string({ nullable: true, resolve: ({ note }) => note ?? null }),
       isStale: t.boolean({

@@ -85,11 +85,13 @@ const modelAliasObjects: Declaration = (builder) => {
       alias: t.exposeString('alias'),
       kind: t.exposeString('kind', { description: 'chat, extract or embed.' }),
       isDocumented: t.boolean({
-        description: 'Whether it is one of the six that are always there.',
+        description: 'Whether it is one of the six built-in aliases.',
         resolve: ({ name }) => isDocumented(name),
       }),
-      contextLength: t.exposeFloat('contextLength', { description: 'Tokens that one call may read.' }),
-      maxOutputTokens: t.exposeFloat('maxOutputTokens', { description: 'Tokens that one call may write.' }),
+      contextLength: t.exposeFloat('contextLength', { description: 'Maximum prompt tokens of a call.' }),
+      maxOutputTokens: t.exposeFloat('maxOutputTokens', {
+        description: 'Maximum completion tokens of a call.',
+      }),
       enforceMaxOutput: t.exposeBoolean('enforceMaxOutput', {
         description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
       }),
@@ -103,19 +105,20 @@ const modelAliasObjects: Declaration = (builder) => {
       priceFactors: t.field({
         type: ['PriceFactor'],
         extensions: { maxRows: 10 } satisfies FieldSize,
-        description: 'What tiers of the provider cost. Those that cost more and have none are refused.',
+        description:
+          'Price factors of the provider’s tiers. Tiers that cost more and have no factor are refused.',
         resolve: ({ priceFactors }) => [...shownFactors(priceFactors)],
       }),
       retiredAt: t.expose('retiredAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'From then on its calls are refused. Its prices and usage stay readable.',
+        description: 'Further calls are refused. Its prices and usage remain available.',
       }),
       targets: t.loadableList({
         extensions: { maxRows: 10 } satisfies FieldSize,
         type: 'AliasTarget',
         nullable: true,
-        description: 'For super admins: who answers for it; empty where the embedded models do.',
+        description: 'For super admins: the targets that serve it. Empty if the embedded models do.',
         authScopes: { superAdmin: true },
         load: loadTargets,
         resolve: ({ name }) => name,
@@ -123,7 +126,7 @@ const modelAliasObjects: Declaration = (builder) => {
       prices: t.loadableList({
         extensions: { maxRows: 10 } satisfies FieldSize,
         type: 'AliasPrice',
-        description: 'The one in force, then those to come.',
+        description: 'The current one, then future ones.',
         load: loadPrices,
         resolve: ({ name }) => name,
       }),
@@ -135,13 +138,14 @@ const modelAliasObjects: Declaration = (builder) => {
       id: t.exposeID('id'),
       prompt: t.float({ resolve: ({ promptMicro }) => creditsAsNumber(promptMicro) }),
       cached: t.float({
-        description: 'Of tokens of the prompt that the provider had in its cache.',
+        description: 'The price of prompt tokens read from the provider’s cache.',
         resolve: ({ cachedMicro }) => creditsAsNumber(cachedMicro),
       }),
       completion: t.float({ resolve: ({ completionMicro }) => creditsAsNumber(completionMicro) }),
       cacheWrite: t.float({
         nullable: true,
-        description: 'Of tokens of the prompt that the provider writes to its cache. Null: as the prompt.',
+        description:
+          'The price of prompt tokens written to the provider’s cache. Null: the price of the prompt.',
         resolve: ({ cacheWriteMicro }) => (cacheWriteMicro == null ? null : creditsAsNumber(cacheWriteMicro)),
       }),
       inForceFrom: t.field({
@@ -180,7 +184,8 @@ const routingFields: Declaration = (builder) =>
       }),
       hedgeMs: t.int({
         ...ofOperators,
-        description: 'For super admins: milliseconds after which a second target is tried beside the first.',
+        description:
+          'For super admins: milliseconds after which a second target is called in parallel with the first.',
         resolve: ({ hedgeMs }) => hedgeMs,
       }),
       version: t.loadable({
@@ -214,7 +219,7 @@ const modelAliases: Declaration = (builder) =>
       description: 'The names by which models are called, and to which keys can be limited.',
       authScopes: { signedIn: true },
       args: {
-        includeRetired: t.arg.boolean({ description: 'Those that are retired too, for their prices.' }),
+        includeRetired: t.arg.boolean({ description: 'Includes retired ones, for their prices.' }),
       },
       async resolve(_root, { includeRetired }, { parts }) {
         const aliases = await shownAliases(parts);
@@ -230,14 +235,14 @@ const setAliasPrice: Declaration = (builder) => {
       prompt: t.float({ required: true }),
       cached: t.float({ required: true }),
       completion: t.float({ required: true }),
-      cacheWrite: t.float({ description: 'Left out: the price of the prompt.' }),
+      cacheWrite: t.float({ description: 'Default: the price of the prompt.' }),
     }),
   });
   builder.mutationField('setAliasPrice', (t) =>
     t.field({
       type: 'AliasPrice',
       description:
-        'What an alias costs, from now on or from a moment to come. Calls keep the price they began under.',
+        'The price of an alias, effective now or at a later time. A call is charged at the price when it began.',
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),

@@ -33,24 +33,25 @@ const MOST_OPTIONS = 200;
 
 const objects: Declaration = (builder) => {
   builder.objectType('OwnProviderKey', {
-    description: 'A company’s own key at a provider of a model. Everything about it but the key.',
+    description: 'A company’s own provider key, without the key itself.',
     fields: (t) => ({
       id: t.exposeID('id'),
       alias: t.string({ resolve: ({ alias }, _args, { parts }) => aliasOf(parts.aliasPrefix, alias) }),
       host: t.string({ resolve: ({ origin }) => hostOf(origin) }),
       lastFour: t.exposeString('lastFour', {
-        description: 'The last four characters of the key; empty where the key is short.',
+        description: 'The last four characters of the key. Empty if the key is short.',
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
       changedAt: t.expose('changedAt', { type: 'DateTime', description: 'When it was last replaced.' }),
     }),
   });
   builder.objectType('OwnProviderKeyOption', {
-    description: 'A model for which the operator allows own keys, and a provider that serves it.',
+    description:
+      'A model for which the operator allows companies to use their own provider keys, and a provider that serves it.',
     fields: (t) => ({
       alias: t.string({ resolve: ({ alias }, _args, { parts }) => aliasOf(parts.aliasPrefix, alias) }),
-      provider: t.exposeString('provider', { description: 'The kind of the provider, as openai.' }),
-      host: t.exposeString('host', { description: 'Where the key is sent to.' }),
+      provider: t.exposeString('provider', { description: 'The kind of the provider, such as openai.' }),
+      host: t.exposeString('host', { description: 'The host that the key is sent to.' }),
       feePercent: t.float({
         description: 'What calls with an own key cost, in percent of the model’s price.',
         resolve: ({ feeMillionths }) => percentOfFee(feeMillionths),
@@ -88,7 +89,7 @@ const changes: Declaration = (builder) => {
   const input = builder.inputType('OwnProviderKeyInput', {
     fields: (t) => ({
       alias: t.string({ required: true, description: 'The model, as clients name it.' }),
-      host: t.string({ description: 'Needed where the model has several providers.' }),
+      host: t.string({ description: 'Required if the model has several providers.' }),
       apiKey: t.string({ required: true, description: 'Stored encrypted and never shown again.' }),
     }),
   });
@@ -96,7 +97,7 @@ const changes: Declaration = (builder) => {
     t.field({
       type: 'OwnProviderKey',
       description:
-        'Stores the company’s own key for a model, or replaces it. Within a second its calls of that model use its own keys alone, and never the operator’s.',
+        'Stores or replaces the company’s own provider key for a model. Within a second, the company’s calls to that model use only its own keys and never the operator’s.',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {
@@ -147,8 +148,8 @@ const test: Declaration = (builder) => {
   const input = builder.inputType('OwnProviderKeyTestInput', {
     fields: (t) => ({
       alias: t.string({ required: true }),
-      host: t.string({ description: 'Needed where the model has several providers.' }),
-      apiKey: t.string({ description: 'Left out: the stored one.' }),
+      host: t.string({ description: 'Required if the model has several providers.' }),
+      apiKey: t.string({ description: 'Default: the stored one.' }),
     }),
   });
   builder.mutationField('testOwnProviderKey', (t) =>

@@ -28,21 +28,20 @@ const health: Declaration = (builder) => {
     fields: (t) => ({
       state: t.expose('state', {
         type: 'BreakerState',
-        description: 'Of its provider’s circuit breaker.',
+        description: 'The state of its provider’s circuit breaker.',
       }),
       coolingStatus: t.exposeInt('coolingStatus', {
         nullable: true,
-        description:
-          'The status after which it is tried last for a while, as 429 or 401. Null: it does not cool.',
+        description: 'The status that caused the cooldown, such as 429 or 401. Null: not in cooldown.',
       }),
       coolingUntil: t.expose('coolingUntil', { type: 'DateTime', nullable: true }),
       recentFailures: t.exposeInt('recentFailures', {
         description:
-          'Failed tries of the last 24 hours, as the log has them; where all targets fail often, of the newest lines alone.',
+          'Failed attempts of the last 24 hours according to the log. If all targets fail often, only the newest lines are counted.',
       }),
       lastFailureReason: t.exposeString('lastFailureReason', {
         nullable: true,
-        description: 'Of the last 24 hours, in a word: a status, connect, late.',
+        description: 'Of the last 24 hours, as a short code: a status, connect, late.',
       }),
       lastFailureAt: t.expose('lastFailureAt', { type: 'DateTime', nullable: true }),
     }),
@@ -52,7 +51,7 @@ const health: Declaration = (builder) => {
       type: 'TargetHealth',
       nullable: true,
       extensions: { maxRows: 1 } satisfies FieldSize,
-      description: 'Its state now, and its recent failures.',
+      description: 'Its current state and recent failures.',
       load: loadHealth,
       resolve: ({ id }) => id,
     }),

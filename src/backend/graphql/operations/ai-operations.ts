@@ -28,7 +28,7 @@ const aiOperationObjects: Declaration = (builder) => {
     description: 'A call to a model, or one for a document or a meeting, without its company.',
     fields: (t) => ({
       id: t.exposeID('id'),
-      kind: t.exposeString('kind', { description: 'The endpoint, as chat/completions or parse/cv.' }),
+      kind: t.exposeString('kind', { description: 'The endpoint, such as chat/completions or parse/cv.' }),
       alias: t.exposeString('alias', { nullable: true }),
       outcome: t.expose('outcome', { type: 'OperationOutcome' }),
       reason: t.exposeString('reason', { nullable: true }),
@@ -49,7 +49,7 @@ const aiOperationObjects: Declaration = (builder) => {
   });
   defineConnection(builder, 'AiOperation');
   builder.objectType('AiOperationStats', {
-    description: 'Operations of one kind that ended alike, and how long they took.',
+    description: 'Operations of one kind with the same outcome, and their durations.',
     fields: (t) => ({
       kind: t.exposeString('kind'),
       outcome: t.expose('outcome', { type: 'OperationOutcome' }),
@@ -74,7 +74,7 @@ const aiOperations: Declaration = (builder) =>
         outcome: t.arg({ type: 'OperationOutcome' }),
         hours: t.arg.int({ description: 'So far back, where `from` does not say it: 1 to 168.' }),
         from: t.arg({ type: 'DateTime' }),
-        to: t.arg({ type: 'DateTime', description: 'Before this moment.' }),
+        to: t.arg({ type: 'DateTime', description: 'Before this time.' }),
       },
       async resolve(_root, args, { parts: { database, clock } }) {
         const { limit, after } = pageArgs(args);
@@ -94,7 +94,7 @@ const aiOperationStats: Declaration = (builder) =>
   builder.queryField('aiOperationStats', (t) =>
     t.field({
       type: ['AiOperationStats'],
-      description: 'The same, counted by kind and outcome, with percentiles of how long they took.',
+      description: 'The same, grouped by kind and outcome, with percentiles of their durations.',
       authScopes: { superAdmin: true },
       args: { hours: t.arg.int({ description: 'The period before now in hours, 1 to 168. Default 24.' }) },
       async resolve(_root, { hours }, { parts: { database, clock } }) {
@@ -118,8 +118,7 @@ const aiTargetStats: Declaration = (builder) => {
   builder.queryField('aiTargetStats', (t) =>
     t.field({
       type: ['AiTargetStats'],
-      description:
-        'How soon each target began its answers, the slowest first, at most 200. Of calls that succeeded.',
+      description: 'Time to first byte of each target for successful calls, slowest first, at most 200.',
       authScopes: { superAdmin: true },
       args: { hours: t.arg.int({ description: 'The period before now in hours, 1 to 168. Default 24.' }) },
       async resolve(_root, { hours }, { parts: { database, clock } }) {

@@ -24,21 +24,21 @@ declare module '../schema-builder.ts' {
 
 const auditReportObjects: Declaration = (builder) => {
   builder.objectType('AuditDifference', {
-    description: 'Something that is not as it should be, with what mends it.',
+    description: 'A problem and its remedy.',
     fields: (t) => ({
       kind: t.exposeString('kind', { description: 'docs/audit.md lists them.' }),
       subject: t.exposeString('subject', {
-        description: 'What it is about, by ids of ours or the provider’s.',
+        description: 'The subject: ids of this system or of the provider.',
       }),
       expected: t.exposeString('expected'),
       found: t.exposeString('found'),
       remedy: t.exposeString('remedy', {
-        description: 'The command, or what is to be done at the provider.',
+        description: 'The command to run, or what to do at the provider.',
       }),
     }),
   });
   builder.objectType('AuditCredits', {
-    description: 'Of all companies: what came in, less what went out, is what is left.',
+    description: 'Over all companies: incoming minus outgoing equals the remaining balance.',
     fields: (t) => ({
       sold: t.float({ resolve: ({ soldMicro }) => creditsAsNumber(soldMicro) }),
       granted: t.float({ resolve: ({ grantedMicro }) => creditsAsNumber(grantedMicro) }),
@@ -64,11 +64,11 @@ const auditReportObjects: Declaration = (builder) => {
         resolve: (cash) => major(cash, cash.disputedMinor),
       }),
       customerBalance: t.float({
-        description: 'Money of customers that waits at the provider for their next invoices.',
+        description: 'Customer balances at the provider that apply to the next invoices.',
         resolve: (cash) => major(cash, cash.customerBalanceMinor),
       }),
       outstanding: t.float({
-        description: 'What the credits that are left were paid with, taxes included.',
+        description: 'What was paid for the remaining credits, taxes included.',
         resolve: (cash) => major(cash, cash.outstandingMinor),
       }),
     }),
@@ -77,11 +77,14 @@ const auditReportObjects: Declaration = (builder) => {
     description: 'The last audit of the books and of the payment provider’s money.',
     fields: (t) => ({
       checkedAt: t.expose('checkedAt', { type: 'DateTime' }),
-      from: t.expose('from', { type: 'DateTime', description: 'Of what was read from the provider.' }),
+      from: t.expose('from', {
+        type: 'DateTime',
+        description: 'The start of the period that was read from the provider.',
+      }),
       to: t.expose('to', { type: 'DateTime' }),
       objectsRead: t.float({ resolve: ({ objectsRead }) => Number(objectsRead) }),
       foreignCharges: t.float({
-        description: 'Charges of customers that are no company of ours: not compared.',
+        description: 'Charges of customers that are not companies here. They are not compared.',
         resolve: ({ foreignCharges }) => Number(foreignCharges),
       }),
       differences: t.expose('differences', { type: ['AuditDifference'] }),

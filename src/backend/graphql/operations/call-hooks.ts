@@ -18,7 +18,7 @@ const hookDeliveryObjects: Declaration = (builder) => {
     description: 'Records of calls in one request to the hook after calls.',
     fields: (t) => ({
       id: t.exposeID('id'),
-      calls: t.exposeInt('calls', { description: 'How many records it has.' }),
+      calls: t.exposeInt('calls', { description: 'Number of records.' }),
       state: t.expose('state', { type: 'CallHookDeliveryState' }),
       attempts: t.exposeInt('attempts'),
       httpStatus: t.exposeInt('httpStatus', { nullable: true, description: 'Of the last attempt.' }),
@@ -35,7 +35,7 @@ const callHookDeliveries: Declaration = (builder) =>
   builder.queryField('callHookDeliveries', (t) =>
     t.field({
       type: 'CallHookDeliveryConnection',
-      description: 'The delivery log of the hook after calls, the newest first.',
+      description: 'The delivery log of the hook after calls, newest first.',
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {

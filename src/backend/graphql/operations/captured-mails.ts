@@ -21,7 +21,7 @@ const capturedMailObjects: Declaration = (builder) => {
       text: t.string({
         extensions: { maxCharacters: 20_000 } satisfies FieldSize,
         nullable: true,
-        description: 'Null once it has made room for newer ones.',
+        description: 'Null once it was removed in favor of newer ones.',
         async resolve({ id }, _args, { parts }) {
           return (await parts.capturedMail?.read(id))?.text ?? null;
         },

@@ -40,14 +40,14 @@ interface AiService extends PublishedService {
 const circuitBreakerObjects: Declaration = (builder) => {
   builder.enumType('BreakerState', {
     values: {
-      CLOSED: { value: 'closed', description: 'Calls go to the service.' },
-      OPEN: { value: 'open', description: 'It failed too often in a row: calls take another way at once.' },
-      HALF_OPEN: { value: 'half-open', description: 'The next call is the one test.' },
+      CLOSED: { value: 'closed', description: 'Calls are sent to the service.' },
+      OPEN: { value: 'open', description: 'It failed too often in a row. Calls are not sent to it for now.' },
+      HALF_OPEN: { value: 'half-open', description: 'The next call is a test.' },
     } as const,
   });
   builder.objectType('CoolingTarget', {
     description:
-      'A target that is tried last for a while: its provider limits the rate of that model and key, or refuses the key.',
+      'A target in cooldown, which is tried last for a while because its provider rate-limits that model and key, or refuses the key.',
     fields: (t) => ({
       alias: t.exposeString('alias'),
       model: t.exposeString('model', { description: 'The provider’s name of it.' }),
@@ -56,12 +56,12 @@ const circuitBreakerObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('CircuitBreaker', {
-    description: 'An external AI service, by its host, and whether it is called.',
+    description: 'An external AI service, by its host, and the state of its circuit breaker.',
     fields: (t) => ({
       service: t.exposeString('service'),
       state: t.expose('state', { type: 'BreakerState' }),
       failuresInARow: t.exposeInt('failuresInARow', {
-        description: 'Of the process that has seen the most.',
+        description: 'The maximum over all processes.',
       }),
       aliases: t.field({ type: ['String'], resolve: ({ aliases }) => [...aliases] }),
       lastErrorReason: t.string({ nullable: true, resolve: ({ lastError }) => lastError?.reason ?? null }),
@@ -73,7 +73,7 @@ const circuitBreakerObjects: Declaration = (builder) => {
       nextTryAt: t.field({
         type: 'DateTime',
         nullable: true,
-        description: 'When the one test may be made; null while it is closed.',
+        description: 'When a test call is allowed. Null while it is closed.',
         resolve: ({ nextTryAtMs }) => (nextTryAtMs === null ? null : new Date(nextTryAtMs)),
       }),
       cooling: t.field({ type: ['CoolingTarget'], resolve: ({ cooling }) => [...cooling] }),
@@ -85,7 +85,7 @@ const circuitBreakers: Declaration = (builder) =>
   builder.queryField('circuitBreakers', (t) =>
     t.field({
       type: ['CircuitBreaker'],
-      description: 'Every external AI service, as all processes agree on it.',
+      description: 'The state of every external AI service, shared by all processes.',
       authScopes: { superAdmin: true },
       resolve: async (_root, _args, { parts }) => [...(await readAiServices(parts))],
     }),
@@ -106,7 +106,7 @@ const resetCircuitBreaker: Declaration = (builder) =>
         if ((await find()) === undefined) throw notFound('AI service');
         const reset = await resetPublishedService(context.parts, name);
         if (reset.outcome === 'closed-before')
-          throw conflict('This service is called: there is nothing to reset.');
+          throw conflict('The circuit breaker of this service is closed. There is nothing to reset.');
         await recordedChange(context, ({ record }) =>
           record({ action: 'breaker.reset', objectKind: 'ai-service', objectId: name, companyId: null }),
         );

@@ -34,7 +34,7 @@ const logEntryObject: Declaration = (builder) => {
     } as const,
   });
   builder.objectType('LogEntry', {
-    description: 'A line of the log of any process. Secrets are taken out before a line is made.',
+    description: 'A log line of any process. Secrets are removed before a line is written.',
     fields: (t) => ({
       timestamp: t.field({ type: 'DateTime', resolve: ({ timestamp }) => new Date(timestamp) }),
       level: t.expose('level', { type: 'LogLevel' }),
@@ -47,10 +47,10 @@ const logEntryObject: Declaration = (builder) => {
 
 const errorGroupObject: Declaration = (builder) => {
   builder.objectType('ErrorGroup', {
-    description: 'Lines of the log that say the same, of the same service.',
+    description: 'Log lines with the same message and service.',
     fields: (t) => ({
       service: t.exposeString('service', {
-        description: 'Empty for what all services of a process share.',
+        description: 'Empty for what all services of a process have in common.',
       }),
       message: t.exposeString('message'),
       count: t.exposeInt('count'),
@@ -88,7 +88,7 @@ const logEntries: Declaration = (builder) =>
         after: t.arg.id(),
         minLevel: t.arg({ type: 'LogLevel', description: 'At least this level.' }),
         contains: t.arg.string({
-          description: 'In the message or the context, whatever the case of its letters.',
+          description: 'In the message or the context. Not case-sensitive.',
         }),
         requestId: t.arg.string(),
         service: t.arg.string({ description: SERVICE_FILTER }),
@@ -152,7 +152,7 @@ const logStream: Declaration = (builder) => {
       args: {
         minLevel: t.arg({ type: 'LogLevel', description: 'At least this level.' }),
         contains: t.arg.string({
-          description: 'In the message or the context, whatever the case of its letters.',
+          description: 'In the message or the context. Not case-sensitive.',
         }),
         service: t.arg.string({ description: SERVICE_FILTER }),
         requestId: t.arg.string(),

@@ -32,7 +32,7 @@ const matchGeneratorObjects: Declaration = (builder) => {
       running: { value: 'running', description: 'It waits for talents and jobs to change.' },
       processing: {
         value: 'processing',
-        description: 'A batch is being worked on; a stop waits for its end.',
+        description: 'A batch is running. Stopping waits until it ends.',
       },
     },
   });
@@ -51,7 +51,7 @@ const matchGeneratorObjects: Declaration = (builder) => {
       totalErrors: t.exposeInt('totalErrors'),
       throughputPerMinute: t.exposeInt('throughputPerMinute'),
       lastProcessedAt: t.expose('lastProcessedAt', { type: 'DateTime', nullable: true }),
-      processes: t.exposeInt('processes', { description: 'How many processes run it.' }),
+      processes: t.exposeInt('processes', { description: 'Number of processes that run it.' }),
     }),
   });
 };
@@ -69,7 +69,7 @@ const startMatchGenerator: Declaration = (builder) =>
   builder.mutationField('startMatchGenerator', (t) =>
     t.field({
       type: 'MatchGenerator',
-      description: 'Starts it in all processes; harmless where it runs.',
+      description: 'Starts it in all processes. No effect where it is already running.',
       authScopes: { superAdmin: true },
       resolve: (_root, _args, context) => setGenerator(context, 'running'),
     }),
@@ -79,7 +79,7 @@ const stopMatchGenerator: Declaration = (builder) =>
   builder.mutationField('stopMatchGenerator', (t) =>
     t.field({
       type: 'MatchGenerator',
-      description: 'Stops it in all processes, each after its batch. It stays stopped after a restart.',
+      description: 'Stops it in all processes after their current batch. It stays stopped after a restart.',
       authScopes: { superAdmin: true },
       resolve: (_root, _args, context) => setGenerator(context, 'stopped'),
     }),

@@ -29,7 +29,7 @@ const LONGEST_ID = 100;
 
 const objectNames: Declaration = (builder) => {
   builder.objectType('ObjectName', {
-    description: 'What an id is of.',
+    description: 'The object that an id belongs to.',
     fields: (t) => ({
       id: t.exposeID('id'),
       kind: t.exposeString('kind', { description: 'As `objectKind` of the audit log.' }),

@@ -24,12 +24,12 @@ const serviceProcessObjects: Declaration = (builder) => {
       UP: { value: 'up' },
       DOWN: { value: 'down' },
       RUNNING: { value: 'running' },
-      FAILING: { value: 'failing', description: 'It retries, and work waits.' },
+      FAILING: { value: 'failing', description: 'It is retrying, and work is waiting.' },
       STOPPED: { value: 'stopped', description: 'An operator stopped it.' },
     } as const,
   });
   builder.objectType('ReadinessPart', {
-    description: 'What a process depends on, or a worker that runs in it.',
+    description: 'A dependency of a process, or a worker that runs in it.',
     fields: (t) => ({
       name: t.exposeString('name'),
       status: t.expose('status', { type: 'ReadinessStatus' }),
@@ -43,7 +43,7 @@ const serviceProcessObjects: Declaration = (builder) => {
       cpuUsedShare: t.exposeFloat('cpuUsedShare', {
         description: 'Of all cores, 0 to 1, since the last report.',
       }),
-      load1: t.exposeFloat('load1', { description: 'Processes that run or wait to, over one minute.' }),
+      load1: t.exposeFloat('load1', { description: 'Load average over one minute.' }),
       memoryUsedBytes: t.exposeFloat('memoryUsedBytes'),
       memoryBytes: t.exposeFloat('memoryBytes', {
         description: 'All memory, or the limit of the container where that is lower.',
@@ -62,7 +62,7 @@ const serviceProcessObjects: Declaration = (builder) => {
       id: t.exposeID('id'),
       services: t.field({
         type: ['String'],
-        description: 'What runs in it: gateway, backend, ai-service.',
+        description: 'The services that run in it: gateway, backend, ai-service.',
         resolve: ({ services }) => [...services],
       }),
       host: t.exposeString('host'),
@@ -76,14 +76,15 @@ const serviceProcessObjects: Declaration = (builder) => {
           Math.max(0, Math.floor((seenAt.getTime() - startedAt.getTime()) / 1_000)),
       }),
       isStale: t.exposeBoolean('isStale', {
-        description: 'No heartbeat for 20 seconds: it hangs, is cut off or has ended. Removed after an hour.',
+        description:
+          'No heartbeat for 20 seconds: it hangs, is disconnected or has exited. Removed after an hour.',
       }),
       isReady: t.boolean({ resolve: isReady }),
       parts: t.field({ type: ['ReadinessPart'], resolve: ({ report }) => [...report.parts] }),
       cpuSeconds: t.float({ resolve: ({ report }) => report.cpuSeconds }),
       residentBytes: t.float({ resolve: ({ report }) => report.residentBytes }),
       eventLoopDelayMs: t.float({
-        description: 'How late timers came lately, all but the latest of a hundred.',
+        description: 'Recent event loop delay, 99th percentile.',
         resolve: ({ report }) => report.eventLoopDelayMs,
       }),
       machine: t.field({

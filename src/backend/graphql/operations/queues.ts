@@ -31,12 +31,12 @@ const workQueueObjects: Declaration = (builder) => {
       name: t.exposeString('name'),
       waiting: t.exposeInt('waiting'),
       active: t.exposeInt('active'),
-      dead: t.exposeInt('dead', { description: 'Jobs that failed as often as they may.' }),
+      dead: t.exposeInt('dead', { description: 'Jobs that have used up their retries.' }),
       oldestWaitingSeconds: t.exposeInt('oldestWaitingSeconds', {
         nullable: true,
-        description: 'Of the job that could have been taken longest ago.',
+        description: 'Of the oldest job that is ready to run.',
       }),
-      processes: t.exposeInt('processes', { description: 'How many processes take jobs from it.' }),
+      processes: t.exposeInt('processes', { description: 'Number of processes that consume it.' }),
       donePerMinute: t.exposeFloat('donePerMinute', { description: 'Over the last five minutes.' }),
       failedPerMinute: t.exposeFloat('failedPerMinute', {
         description: 'Runs, not jobs: a job is tried again.',
@@ -45,14 +45,14 @@ const workQueueObjects: Declaration = (builder) => {
   });
   builder.objectType('DeadLetter', {
     description:
-      'A job that failed as often as it may. It stays until it is redriven, deleted or 90 days old.',
+      'A job that has used up its retries. It is stored until it is redriven, deleted or 90 days old.',
     fields: (t) => ({
       id: t.exposeID('id'),
       error: t.exposeString('error', { description: 'Of its last run.' }),
       failedAt: t.expose('failedAt', { type: 'DateTime' }),
       data: t.field({
         type: 'JSON',
-        description: 'What the job is about: names and ids; what is long is left out.',
+        description: 'The job’s data: names and ids. Long values are omitted.',
         resolve: ({ data }) => Object.fromEntries(Object.entries(data).filter(([, value]) => isShort(value))),
       }),
     }),
@@ -64,7 +64,7 @@ const workQueues: Declaration = (builder) =>
   builder.queryField('workQueues', (t) =>
     t.field({
       type: ['WorkQueue'],
-      description: 'Every queue of background jobs: how much waits, runs and is dead, and how fast it goes.',
+      description: 'Every queue of background jobs: waiting, running and dead jobs, and throughput.',
       authScopes: { superAdmin: true },
       async resolve(_root, _args, { parts: { database, clock, queues } }) {
         const processes = await listProcesses(database, clock.now());
@@ -78,7 +78,7 @@ const deadLetters: Declaration = (builder) =>
   builder.queryField('deadLetters', (t) =>
     t.field({
       type: 'DeadLetterConnection',
-      description: 'The dead letters of a queue, the newest first.',
+      description: 'The dead letters of a queue, newest first.',
       authScopes: { superAdmin: true },
       args: { queue: t.arg.string({ required: true }), first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
@@ -114,8 +114,7 @@ const deleteDeadLetters: Declaration = (builder) =>
   builder.mutationField('deleteDeadLetters', (t) =>
     t.field({
       type: 'Int',
-      description:
-        'Gives dead letters of a queue up for good: what they were to do is not done. How many there were.',
+      description: 'Deletes dead letters of a queue. Their work is not done. Returns the number deleted.',
       authScopes: { superAdmin: true },
       args: {
         queue: t.arg.string({ required: true }),

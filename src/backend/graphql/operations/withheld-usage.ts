@@ -32,7 +32,7 @@ type WithheldUsageStatus = 'OPEN' | 'POSTED' | 'DROPPED';
 const withheldUsageObjects: Declaration = (builder) => {
   builder.enumType('WithheldUsageStatus', {
     values: {
-      OPEN: { description: 'Not charged, and waits for an operator.' },
+      OPEN: { description: 'Not charged; an operator has to decide.' },
       POSTED: { description: 'Charged to the company.' },
       DROPPED: { description: 'Never charged.' },
     },
@@ -87,7 +87,7 @@ const withheldUsage: Declaration = (builder) =>
     t.field({
       type: 'WithheldUsageConnection',
       description:
-        'Usage that no call can have by its alias, the newest first: what waits for an operator, or all of it.',
+        'Usage beyond what the alias allows for a call, newest first: what is waiting for an operator, or all of it.',
       authScopes: { superAdmin: true },
       args: {
         first: t.arg.int(),
@@ -150,7 +150,7 @@ const postWithheldUsage: Declaration = (builder) =>
   builder.mutationField('postWithheldUsage', (t) =>
     t.field({
       type: 'WithheldUsage',
-      description: 'Charges withheld usage to its company; once, however often it is sent.',
+      description: 'Charges withheld usage to its company. Idempotent.',
       authScopes: { superAdmin: true },
       args: { id: t.arg.id({ required: true }), reason: t.arg.string({ required: true }) },
       resolve: (_root, args, context) => resolved(context, args, 'withheld-usage.posted', postUsage),

@@ -63,7 +63,7 @@ export function eventOf(notice: NoticedAlert, content: AlertContent, fact: strin
     };
     const title = `The key ${keyName} of ${companyName} has spent ${percent} % of its monthly limit`;
     const spent = `It has spent ${creditsOfMicro(spentMicro)} of ${creditsOfMicro(limitMicro)} credits.`;
-    const next = percent < 100 ? 'At the limit its calls are refused.' : 'Its calls are refused.';
+    const next = percent < 100 ? 'Calls are refused once the limit is reached.' : 'Calls are refused.';
     return {
       ...known,
       data,

@@ -339,14 +339,14 @@ const PROBLEMS = {
   },
   'dispute-closed': {
     title: 'A dispute is closed',
-    text: 'The money stays, and no credits were taken.',
+    text: 'You keep the money, and no credits were removed.',
   },
   'dispute-reversed': {
     title: 'A lost dispute was reversed',
-    text: 'The money is with you again, and the credits that were taken back are given back.',
+    text: 'The money was returned to you, and the credits were restored.',
   },
   'refund-failed': {
     title: 'A refund failed',
-    text: 'The money is with you again, and the credits that the refund had taken were given back. Refund it another way, then adjust the credits.',
+    text: 'The money was returned to you, and the credits that the refund had removed were restored. Refund it another way, then adjust the credits.',
   },
 };

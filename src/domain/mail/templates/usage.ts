@@ -142,7 +142,7 @@ export const budget = template({
     const when = isUsedUp ? 'Calls' : 'When nothing is left, calls';
     const next = isHard
       ? `${when} that count for it are ${refused}.`
-      : 'It is for alerts alone: no call is refused.';
+      : 'For alerts only. No call is refused.';
     return {
       subject: `The budget of ${budgetOf} is ${used}`,
       heading: `A monthly budget is ${used}`,

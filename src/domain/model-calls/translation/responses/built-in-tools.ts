@@ -23,8 +23,8 @@ const SHELL_PARAMETERS = {
       items: { type: 'string' },
       description: 'Command lines. They run at the same time, each in a shell of its own.',
     },
-    timeout_ms: { type: 'integer', description: 'The most time for each command, in milliseconds.' },
-    max_output_length: { type: 'integer', description: 'The most characters of output for each command.' },
+    timeout_ms: { type: 'integer', description: 'Maximum time per command, in milliseconds.' },
+    max_output_length: { type: 'integer', description: 'Maximum characters of output per command.' },
   },
   required: ['commands'],
 };
