@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { receiveMissedEvents, replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
@@ -152,6 +153,68 @@ describe('reconciliation reads every event', () => {
     expect(await shop.payments.balance(companyId)).toBe(600n * CREDIT);
     await reconcile(parts());
     expect(await shop.payments.balance(companyId)).toBe(600n * CREDIT);
+  });
+
+  /** As the provider lists them for an account with a newer default version. */
+  const inNewerVersion = (event: ProviderEvent): ProviderEvent => {
+    const { subscription, payment_intent: _payment, lines: _lines, ...rest } = event.object;
+    const moved = subscription === undefined ? {} : { parent: { subscription_details: { subscription } } };
+    const object = { ...rest, ...moved };
+    const apiVersion = '2025-03-31.basil';
+    const payload = { ...event.payload, api_version: apiVersion, data: { object } };
+    return { ...event, apiVersion, object, payload };
+  };
+
+  /** A purchase whose events were lost, as the provider lists them. */
+  async function lostPurchase() {
+    await database.query('delete from payment_reconciliation');
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.sandbox.click(`/checkout/${opened.page.providerSessionId}/pay`);
+    await shop.sandbox.settled();
+    shop.lose();
+    const sinceMs = shop.clock.now() - HOUR_MS;
+    const listed = await shop.sandbox.provider.listEvents({ sinceMs, eventKinds: HANDLED_EVENT_KINDS });
+    if (listed.outcome !== 'done') throw new Error('no events');
+    const events = listed.value.items.toReversed();
+    const now = new Date(shop.clock.now());
+    return { companyId, events, range: { from: new Date(sinceMs), to: new Date(now.getTime() + HOUR_MS) } };
+  }
+
+  test('P-25 events that the provider lists in another version are applied by their objects in ours', async () => {
+    const { companyId, events, range } = await lostPurchase();
+    const { provider } = listing(events.map(inNewerVersion));
+    expect(await receiveMissedEvents({ ...parts(), provider })).toBeGreaterThan(0);
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await receiveMissedEvents({ ...parts(), provider })).toBe(0);
+    expect(await replayPayments({ ...parts(), provider }, range)).toMatchObject({ applied: 0 });
+    for (const event of events) await shop.payments.receive(event);
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-25 what an endpoint of another version delivered is applied by reconciliation, and by a replay', async () => {
+    for (const isReplayed of [false, true]) {
+      const { companyId, events, range } = await lostPurchase();
+      for (const event of events) await shop.payments.events.receive(inNewerVersion(event));
+      expect(await shop.payments.balance(companyId)).toBe(0n);
+      const { provider } = listing(isReplayed ? events : events.map(inNewerVersion));
+      if (isReplayed) await replayPayments({ ...parts(), provider }, range);
+      else await receiveMissedEvents({ ...parts(), provider });
+      expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    }
+  });
+
+  test('P-25 while the provider does not return an object, its event is read again', async () => {
+    const { companyId, events } = await lostPurchase();
+    const { provider } = listing(events.map(inNewerVersion));
+    const silent = { ...provider, retrieveCheckoutSession: failing<never>('unavailable') };
+    await receiveMissedEvents({ ...parts(), provider: silent });
+    expect(await shop.payments.balance(companyId)).toBe(0n);
+    expect(await readUntil()).toBeUndefined();
+    await receiveMissedEvents({ ...parts(), provider });
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 });
 

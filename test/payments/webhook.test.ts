@@ -140,6 +140,18 @@ describe('the payment webhook', () => {
     expect(await deliver(other)).toMatchObject({ status: 200 });
   });
 
+  test('P-25 an event that arrived in another API version is applied once it is delivered in ours, once', async () => {
+    const { company, event } = await newPurchase();
+    const other = { ...event, payload: { ...event.payload, api_version: '2025-03-31.basil' } };
+    expect(await deliver(other)).toMatchObject({ status: 200 });
+    // Two endpoints with the same address, or one that was recreated.
+    await Promise.all([deliver(event), deliver(other), deliver(event)]);
+    expect(await payments.statusOf(event)).toBe('PROCESSED');
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    expect(await deliver(other)).toMatchObject({ status: 200 });
+    expect(await payments.statusOf(event)).toBe('PROCESSED');
+  });
+
   test('P-25 with a key of live mode an event of test mode gives no credits, nor does one of another account', async () => {
     const { company, event } = await newPurchase();
     const origin = (isLive: boolean, account: string | null = null) =>

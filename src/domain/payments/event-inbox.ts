@@ -1,6 +1,6 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { isObject } from '../../ports/json-object.ts';
-import type { ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
+import { PROVIDER_API_VERSION, type ProviderEvent, type WireObject } from '../../ports/payment-provider.ts';
 import type { StoredPaymentEvent, WaitKey } from './effect.ts';
 import { fieldsIn, idIn } from './provider-objects.ts';
 
@@ -82,14 +82,15 @@ export async function findPaymentEvent(statements: Statements, id: string): Prom
   return rows[0] ?? null;
 }
 
-/** Which of the provider's ids are stored, in any status. */
+/** Which of the provider's ids are stored in our API version, in any status. */
 export async function knownEvents(
   statements: Statements,
   providerEventIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await statements.query<{ id: string }>(
-    'select provider_event_id as id from provider_events where provider_event_id = any($1::text[])',
-    [providerEventIds],
+    `select provider_event_id as id from provider_events
+     where provider_event_id = any($1::text[]) and coalesce(api_version, $2) = $2`,
+    [providerEventIds, PROVIDER_API_VERSION],
   );
   return new Set(rows.map(({ id }) => id));
 }
@@ -128,10 +129,21 @@ interface Arrival {
 }
 
 /** The id under which it is stored: the given one, or that of an earlier delivery. */
+export type StoredEvent =
+  | { readonly id: string; readonly isNew: true }
+  | {
+      readonly id: string;
+      readonly isNew: false;
+      readonly status: PaymentEventStatus;
+      readonly apiVersion: string | null;
+      /** Of a FAILED event only. */
+      readonly payload: ProviderEvent['payload'] | null;
+    };
+
 export async function storeEvent(
   statements: Statements,
   { id, event, status, error, now, nextAttemptAt }: Arrival,
-): Promise<{ readonly id: string; readonly isNew: boolean }> {
+): Promise<StoredEvent> {
   const processedAt = status === 'IGNORED' ? now : null;
   const added = await statements.query(
     `insert into provider_events (id, provider_event_id, type, object_id, api_version, happened_at, payload, status,
@@ -154,12 +166,27 @@ export async function storeEvent(
     ],
   );
   if (added.length > 0) return { id, isNew: true };
-  const [present] = await statements.query<{ id: string }>(
-    'select id from provider_events where provider_event_id = $1',
+  const [present] = await statements.query<Omit<Extract<StoredEvent, { isNew: false }>, 'isNew'>>(
+    `select id, status, api_version as "apiVersion", case when status = 'FAILED' then payload end as payload
+     from provider_events where provider_event_id = $1`,
     [event.id],
   );
   if (present === undefined) throw new Error('an event is neither new nor kept');
-  return { id: present.id, isNew: false };
+  return { ...present, isNew: false };
+}
+
+/** Stores another delivery of an event that was never applied, to be applied. */
+export async function replaceEvent(
+  statements: Statements,
+  { id, apiVersion }: Extract<StoredEvent, { isNew: false }>,
+  event: ProviderEvent,
+  nextAttemptAt: Date,
+): Promise<void> {
+  await statements.query(
+    `update provider_events set payload = $3, api_version = $4, status = 'RECEIVED', error = null, next_attempt_at = $5
+     where id = $1 and status = 'FAILED' and attempts = 0 and api_version is not distinct from $2`,
+    [id, apiVersion, storable(event.payload), event.apiVersion, nextAttemptAt],
+  );
 }
 
 /**

@@ -5,11 +5,13 @@ import type { PaymentProvider, ProviderEvent } from '../../ports/payment-provide
 import { HANDLED_EVENT_KINDS } from './apply-event.ts';
 import { readDisputes } from './disputes.ts';
 import { knownEvents } from './event-inbox.ts';
+import { inOurVersion, type ObjectLookUps } from './event-versions.ts';
 import type { PaymentEvents } from './payment-events.ts';
 
 export interface MissedEventsParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'listEvents' | 'listDisputes' | 'listRefunds' | 'listCreditNotes'>;
+  readonly provider: ObjectLookUps &
+    Pick<PaymentProvider, 'listEvents' | 'listDisputes' | 'listRefunds' | 'listCreditNotes'>;
   readonly paymentEvents: Pick<PaymentEvents, 'receive' | 'replay' | 'wake'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -44,8 +46,8 @@ export async function receiveMissedEvents(parts: MissedEventsParts, signal?: Abo
       range.events.map(({ id }) => id),
     );
     const missed = range.events.filter(({ id }) => !known.has(id));
-    const failures = await receiveAll(parts, missed, signal);
-    received += missed.length - failures;
+    const { done, failures } = await receiveAll(parts, missed, signal);
+    received += done;
     // The next run reads again what could not be stored.
     if (failures > 0) return 'stop';
     const newest = range.events.at(-1);
@@ -188,33 +190,50 @@ async function readRange(
   return { outcome: 'too-many' };
 }
 
-/** Returns how many failed because of a fault of ours. */
+/** How many were new, and how many could not be stored or applied: the provider did not answer, or a fault of ours. */
 async function receiveAll(
-  { paymentEvents, log }: MissedEventsParts,
+  parts: MissedEventsParts,
   events: readonly ProviderEvent[],
   signal: AbortSignal | undefined,
-): Promise<number> {
-  let failures = 0;
+): Promise<{ readonly done: number; readonly failures: number }> {
+  let [done, failures] = [0, 0];
   for (const event of events) {
     signal?.throwIfAborted();
-    await paymentEvents.receive(event).catch((error: unknown) => {
+    try {
+      const { outcome } = await receive(parts, event);
+      if (outcome !== 'duplicate') done += 1;
+    } catch (error) {
       failures += 1;
-      log.warn('an event that the provider listed could not be applied', { eventId: event.id, error });
-    });
+      parts.log.warn('an event that the provider listed could not be applied', { eventId: event.id, error });
+    }
   }
-  return failures;
+  return { done, failures };
+}
+
+async function receive({ provider, paymentEvents }: MissedEventsParts, listed: ProviderEvent) {
+  const event = await inOurVersion(provider, listed);
+  if (event.outcome === 'failed') {
+    throw new Error(`the payment provider did not return its object: ${event.failure.message}`);
+  }
+  return await paymentEvents.receive(event.value);
 }
 
 async function replayAll(
-  { paymentEvents, log }: MissedEventsParts,
+  parts: MissedEventsParts,
   events: readonly ProviderEvent[],
   signal: AbortSignal | undefined,
 ): Promise<{ readonly done: number; readonly failed: number }> {
+  const { database, paymentEvents, log } = parts;
+  const known = await knownEvents(
+    database,
+    events.map(({ id }) => id),
+  );
   let [done, failed] = [0, 0];
   for (const event of events) {
     signal?.throwIfAborted();
     try {
-      const received = await paymentEvents.receive(event);
+      const isKnown = known.has(event.id);
+      const received = isKnown ? await paymentEvents.receive(event) : await receive(parts, event);
       if (received.outcome === 'processed') done += 1;
       if (received.outcome !== 'duplicate') continue;
       const replayed = await paymentEvents.replay(received.id);

@@ -6,9 +6,12 @@ import {
   findPaymentEvent,
   type PaymentEvent,
   type PaymentEventStatus,
+  replaceEvent,
+  type StoredEvent,
   storeEvent,
   waitingEvents,
 } from './event-inbox.ts';
+import { isOfOurVersion } from './event-versions.ts';
 import { uuidIn } from './provider-objects.ts';
 
 /** Events of the payment provider, from their arrival on. */
@@ -81,6 +84,16 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     return processed;
   }
 
+  /**
+   * The same event may be delivered in our API version after it was delivered or listed in another one: two endpoints, or an
+   * endpoint that was recreated. The delivery that can be applied replaces one that never was.
+   */
+  async function replaceUnusable(stored: StoredEvent, event: ProviderEvent, nextAttemptAt: Date) {
+    if (stored.isNew || stored.status !== 'FAILED') return;
+    if (problemWith(stored.apiVersion, stored.payload ?? {}, parts.eventOrigin) === null) return;
+    await replaceEvent(database, stored, event, nextAttemptAt);
+  }
+
   return {
     wake,
     async receive(event) {
@@ -88,14 +101,16 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       const unusable = problemWith(event.apiVersion, event.payload, parts.eventOrigin);
       const status =
         unusable !== null ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
-      const { id, isNew } = await storeEvent(database, {
+      const firstLookAt = new Date(now + FIRST_LOOK_MS);
+      const stored = await storeEvent(database, {
         id: secrets.newId(),
         event,
         status,
         error: unusable?.message ?? null,
         now: new Date(now),
-        nextAttemptAt: status === 'RECEIVED' ? new Date(now + FIRST_LOOK_MS) : null,
+        nextAttemptAt: status === 'RECEIVED' ? firstLookAt : null,
       });
+      const { id, isNew } = stored;
       if (status !== 'RECEIVED') {
         if (!isNew) return { outcome: 'duplicate', id };
         if (unusable !== null) {
@@ -109,6 +124,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
         }
         return { outcome: 'ignored', id };
       }
+      await replaceUnusable(stored, event, firstLookAt);
       const applied = await apply(id);
       if (applied.outcome === 'done-before' || applied.outcome === 'no-such-event') {
         return { outcome: 'duplicate', id };
@@ -154,8 +170,8 @@ function problemWith(
   payload: ProviderEvent['payload'],
   origin: EventOrigin | undefined,
 ): Unusable | null {
-  if (apiVersion !== null && apiVersion !== PROVIDER_API_VERSION) {
-    const message = `it is of API version ${apiVersion.slice(0, 60)}, not ${PROVIDER_API_VERSION}: recreate the webhook endpoint, then reconcile`;
+  if (apiVersion !== null && !isOfOurVersion(apiVersion)) {
+    const message = `it is of API version ${apiVersion.slice(0, 60)}, not ${PROVIDER_API_VERSION}: reconciliation reads its object in ours; recreate the webhook endpoint (turnpike recreate-webhook-endpoint)`;
     return { outcome: 'other-version', message };
   }
   if (origin === undefined) return null;

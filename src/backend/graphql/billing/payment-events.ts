@@ -87,7 +87,9 @@ const replayPaymentEvent: Declaration = (builder) =>
           case 'done-before':
             throw conflict('This event has been processed. There is nothing to replay.');
           case 'other-version':
-            throw conflict('This event has a different API version of the provider and is not interpreted.');
+            throw conflict(
+              'This event has a different API version of the provider. Replay the payments of its time range; its object is then read in the supported version.',
+            );
           case 'other-origin':
             throw conflict(
               'This event is from test mode or another account of the provider and is not interpreted.',
