@@ -20,9 +20,9 @@ afterEach(() => gateway.close());
 
 async function open(
   abandonedStreams: NonNullable<GatewayOptions['abandonedStreams']>,
-  engines: Pick<GatewayOptions, 'database' | 'sharedState'> = {},
+  options: Pick<GatewayOptions, 'database' | 'sharedState' | 'idleTimeoutMs'> = {},
 ) {
-  gateway = await openGateway({ abandonedStreams, ...engines });
+  gateway = await openGateway({ abandonedStreams, ...options });
   return gateway;
 }
 
@@ -92,7 +92,8 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
   });
 
   test('it is bounded in time; without usage by then the call is failed and not charged', async () => {
-    await open({ mode: 'drain', drainMs: 50 });
+    // The upstream could be idle for far longer.
+    await open({ mode: 'drain', drainMs: 50 }, { idleTimeoutMs: 600_000 });
     const { rawKey, id } = await gateway.mint();
     const before = await balance();
     const { stream, leave } = await begun(rawKey);

@@ -150,7 +150,7 @@ export function answerStream(answering: Answering): Response {
   /** Returns false if the upstream broke the stream. Usage reported before the deadline counts. */
   async function readToEnd(deadlineMs: number): Promise<boolean> {
     // The chunk of a read that was pending when the client disconnected is part of the stream.
-    let next = pending === undefined ? await nextUntil(deadlineMs) : await pending;
+    let next = await (pending === undefined ? nextUntil(deadlineMs) : pendingUntil(pending, deadlineMs));
     for (; next !== null && typeof next !== 'string'; next = await nextUntil(deadlineMs)) {
       const passed = tap.push(next);
       isDone = passed.done;
@@ -167,6 +167,13 @@ export function answerStream(answering: Answering): Response {
   function nextUntil(deadlineMs: number): BodyRead | Promise<BodyRead> {
     const leftMs = deadlineMs - parts.clock.now();
     return leftMs <= 0 ? 'idle' : readNext(leftMs);
+  }
+
+  /** That read was begun for a client, so it would wait for as long as an upstream may be idle. */
+  function pendingUntil(read: BodyRead | Promise<BodyRead>, deadlineMs: number): Promise<BodyRead> {
+    const late = Promise.withResolvers<BodyRead>();
+    const timer = parts.clock.after(deadlineMs - parts.clock.now(), () => late.resolve('idle'));
+    return Promise.race([read, late.promise]).finally(() => timer.cancel());
   }
 
   /** What follows [DONE] is read for one grace period in all: pings do not extend it. */
