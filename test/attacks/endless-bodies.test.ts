@@ -4,12 +4,19 @@ import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { readModelBody } from '../../src/gateway/json/request-body.ts';
 import { openLargeBodies } from '../../src/start/wiring/start-gateway.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { createSettableClock } from '../doubles/settable-clock.ts';
+import { until } from '../doubles/until.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 
+const BODY_TIMEOUT_MS = 60_000;
+const clock = createSettableClock();
 const scans = { count: 0, isBroken: false };
 const gateway = useResource(() =>
-  openGateway({ maxBodyBytes: 2_000_000, bodyTimeoutMs: 500, scanLargeBody: scannedInThread }),
+  openGateway({
+    ...{ clock, maxBodyBytes: 2_000_000, bodyTimeoutMs: BODY_TIMEOUT_MS },
+    scanLargeBody: scannedInThread,
+  }),
 );
 const closing: (() => unknown)[] = [];
 const { log } = createRecordingLog();
@@ -63,8 +70,10 @@ test('G-42 an endless body is cut at its bound, a slow one at its time-out, and 
   for (let turn = 0; turn < 10; turn += 1) {
     expect((await post(`${gateway.url}/chat/completions`, rawKey, body)).status).toBe(200);
   }
-  expect(await trickle).toStartWith('HTTP/1.1 408');
   expect(await endless).toMatch(/^(HTTP\/1\.1 413|$)/);
+  await until(() => clock.pending(BODY_TIMEOUT_MS) === 1);
+  clock.setAhead(BODY_TIMEOUT_MS);
+  expect(await trickle).toStartWith('HTTP/1.1 408');
   expect(gateway.upstream.received).toHaveLength(10);
 });
 

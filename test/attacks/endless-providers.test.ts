@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { neverReading } from '../doubles/raw-http.ts';
+import { createSettableClock } from '../doubles/settable-clock.ts';
 import { until } from '../doubles/until.ts';
 import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
-import { chatAnswer } from '../gateway/scripted-upstream.ts';
+import { chatAnswer, TIMEOUT_MS } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-const gateway = useResource(() => openGateway({ idleTimeoutMs: 300, firstByteTimeoutMs: 300 }));
+const clock = createSettableClock();
+const gateway = useResource(() => openGateway({ clock }));
 const chat = (rawKey: string, stream: boolean) =>
   post(`${gateway.url}/chat/completions`, rawKey, { model: 'svc/chat-default', messages: [], stream });
 
@@ -41,7 +43,10 @@ test('an endless answer, and an endless event, are cut at their bound and the me
 test('a provider that sends nothing, before its first byte or in the middle of a stream, is aborted', async () => {
   const { rawKey } = await gateway.mint();
   const hangs = Promise.withResolvers<Response>();
-  gateway.upstream.answer(() => hangs.promise);
+  gateway.upstream.answer(() => {
+    clock.setAhead(TIMEOUT_MS);
+    return hangs.promise;
+  });
   expect((await chat(rawKey, false)).status).toBe(503);
   hangs.resolve(new Response());
   const silent = new ReadableStream<Uint8Array>({
@@ -49,6 +54,7 @@ test('a provider that sends nothing, before its first byte or in the middle of a
   });
   gateway.upstream.answer(() => new Response(silent, { headers: { 'content-type': 'text/event-stream' } }));
   const answer = await chat(rawKey, true);
+  clock.setAhead(TIMEOUT_MS);
   await answer.text().catch(() => null);
   // The gateway closes the connection; without that this waits until the test's time is over.
   await gateway.upstream.received.at(-1)?.closed;

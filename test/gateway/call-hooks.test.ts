@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import Stripe from 'stripe';
+import { createSettableClock } from '../doubles/settable-clock.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
@@ -20,9 +21,14 @@ const hook = Bun.serve({
 });
 afterAll(() => hook.stop(true));
 
-const callHook = { url: hook.url.href, secrets: [SECRET, OLD_SECRET], timeoutMs: 300, maxBodyBytes: 20_000 };
-const gateway = useResource(() => openGateway({ callHook: { ...callHook, onFailure: 'closed' } }));
-const open = useResource(() => openGateway({ callHook: { ...callHook, onFailure: 'open' } }));
+const HOOK_TIMEOUT_MS = 30_000;
+const clock = createSettableClock();
+const callHook = {
+  ...{ url: hook.url.href, secrets: [SECRET, OLD_SECRET] },
+  ...{ timeoutMs: HOOK_TIMEOUT_MS, maxBodyBytes: 20_000 },
+};
+const gateway = useResource(() => openGateway({ clock, callHook: { ...callHook, onFailure: 'closed' } }));
+const open = useResource(() => openGateway({ clock, callHook: { ...callHook, onFailure: 'open' } }));
 
 beforeEach(() => {
   hookRequests.length = 0;
@@ -171,7 +177,10 @@ describe('a hook that returns no decision', () => {
     'a status of 500': () => Response.json({ action: 'allow' }, { status: 500 }),
     'a redirect': () => Response.redirect(`${hook.url.href}other`, 307),
     '10 MB': () => new Response(`{"action":"allow","x":"${'x'.repeat(10 * 1024 * 1024)}"}`),
-    silence: () => new Promise<Response>(() => undefined),
+    silence: () => {
+      clock.setAhead(HOOK_TIMEOUT_MS);
+      return new Promise<Response>(() => undefined);
+    },
     'no body to replace by': () => Response.json({ action: 'replace' }),
   };
 
@@ -193,7 +202,10 @@ describe('a hook that returns no decision', () => {
   test('does not add its time-out to each call after repeated failures', async () => {
     const { rawKey } = await open.mint();
     decide = () => new Promise<Response>(() => undefined);
-    await Promise.all(Array.from({ length: 5 }, async () => (await chat(rawKey, CHAT, {}, open)).text()));
+    const calls = Array.from({ length: 5 }, async () => (await chat(rawKey, CHAT, {}, open)).text());
+    await until(() => hookRequests.length === 5);
+    clock.setAhead(HOOK_TIMEOUT_MS);
+    await Promise.all(calls);
     const before = hookRequests.length;
     for (let count = 0; count < 10; count += 1) {
       expect((await chat(rawKey, CHAT, {}, open)).status).toBe(200);

@@ -59,16 +59,16 @@ import { openTestDatabase } from '../doubles/test-database.ts';
 import { until } from '../doubles/until.ts';
 import { creditsOf } from './credits-under-test.ts';
 import { openParsing } from './parsing-under-test.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream, TIMEOUT_MS } from './scripted-upstream.ts';
 
 export const PROVIDER_MODEL = 'provider-model-x';
 const MASTER_KEY = 'a master key of sufficient length';
 
 export interface GatewayOptions {
+  readonly clock?: Clock;
   readonly addressRequestsPerMinute?: number;
   readonly trustedProxies?: readonly string[];
   readonly idleTimeoutMs?: number;
-  readonly firstByteTimeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly unreadSeconds?: number;
   readonly largeAnswersBytes?: number;
@@ -103,7 +103,7 @@ export interface GatewayOptions {
 }
 
 function choicesOf(options: GatewayOptions) {
-  const { idleTimeoutMs = 5_000, bodyTimeoutMs = 5_000, unavailableTools } = options;
+  const { idleTimeoutMs = TIMEOUT_MS, bodyTimeoutMs = TIMEOUT_MS, unavailableTools } = options;
   const { streamUsageChunk = 'always' } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
   const { largeAnswersBytes, scanLargeBody } = options;
@@ -113,7 +113,7 @@ function choicesOf(options: GatewayOptions) {
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
 export async function openGateway(options: GatewayOptions = {}) {
-  const [clock, secrets] = [createSystemClock(), createSystemSecrets()];
+  const [clock, secrets] = [options.clock ?? createSystemClock(), createSystemSecrets()];
   const { log, entries } = createRecordingLog();
   const real = options.database ?? (await openTestDatabase());
   const outage = { isUnavailable: false };
@@ -231,7 +231,7 @@ function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
   return { aimAt, aimAtProvider, equip };
 }
 
-const ABANDONED_STREAMS = { mode: 'free', freePerHour: 100, drainMs: 5_000 } as const;
+const ABANDONED_STREAMS = { mode: 'free', freePerHour: 100, drainMs: TIMEOUT_MS } as const;
 
 function targetAt({ url }: ScriptedUpstream) {
   return { baseUrl: url, model: PROVIDER_MODEL, apiKey: 'sk-provider', weight: 1 };

@@ -7,25 +7,25 @@ import { translationPairs } from '../../src/domain/model-calls/translation/pairs
 import { createTranslatingUpstream } from '../../src/domain/model-calls/translation/translating-upstream.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import { approveAnyHost } from '../doubles/approve-any-host.ts';
+import { TIMEOUT_MS } from './scripted-upstream.ts';
 
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'clock' | 'log'> & { readonly secrets: Secrets };
 
 /** Providers over HTTP, and documents read by them or by the embedded engine; four characters are a token. */
-export function openParsing(
-  given: Given,
-  {
-    firstByteTimeoutMs = 5_000,
-    storesResponses = false,
-  }: { firstByteTimeoutMs?: number; storesResponses?: boolean },
-) {
+export function openParsing(given: Given, { storesResponses = false }: { storesResponses?: boolean }) {
   const { clock, log, secrets } = given;
-  const sockets = createSocketUpstream({ clock, log, approveHost: approveAnyHost, firstByteTimeoutMs });
+  const sockets = createSocketUpstream({
+    clock,
+    log,
+    approveHost: approveAnyHost,
+    firstByteTimeoutMs: TIMEOUT_MS,
+  });
   const pairs = translationPairs({ storesResponses });
   const upstream = createTranslatingUpstream({ upstream: sockets, pairs, secrets, clock });
   const parser = createTextParser({
     ...given,
     upstream,
-    answerTimeoutMs: 5_000,
+    answerTimeoutMs: TIMEOUT_MS,
     engine: createDocumentEngine({ clock, secrets }),
     countTokens: async (text) => Math.ceil(text.length / 4),
   });

@@ -1,3 +1,6 @@
+/** Of calls to it: long enough for a busy machine. A test that needs a time-out sets its clock ahead. */
+export const TIMEOUT_MS = 30_000;
+
 export interface Received {
   readonly method: string;
   readonly path: string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { priceOf, type TokenPrice } from '../../src/domain/models/aliases.ts';
+import { createSettableClock } from '../doubles/settable-clock.ts';
 import { until } from '../doubles/until.ts';
 import { type RecordedStream, readRecordedStream, recordedStreams } from '../recorded/streams.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -10,10 +11,12 @@ import {
   openStream,
   type StreamScript,
   streamOf,
+  TIMEOUT_MS,
   USAGE,
   usageChunk,
 } from './scripted-upstream.ts';
 
+const clock = createSettableClock();
 const restamped = (text: string) => text.replaceAll(PROVIDER_MODEL, 'svc/chat-default');
 
 /** The default limit of chat-default. */
@@ -42,7 +45,7 @@ describe('streams', () => {
 
   beforeAll(async () => {
     // Without a journal a call that the database does not take can be written nowhere.
-    gateway = await openGateway({ idleTimeoutMs: 400, journalMaxCalls: 0 });
+    gateway = await openGateway({ clock, journalMaxCalls: 0 });
   });
   afterAll(() => gateway.close());
 
@@ -192,7 +195,7 @@ describe('streams', () => {
         (stream) => stream.send('data: {"error":{"message":"overloaded at provider-model-x"}}\n\n'),
         'upstream-error-event',
       ],
-      ['silence', () => {}, 'upstream-idle'],
+      ['silence', () => clock.setAhead(TIMEOUT_MS), 'upstream-idle'],
       ['half an event', endInTheMiddle, 'upstream-cut-off'],
     ];
     for (const [name, breakIt, reason] of breaks) {
@@ -265,7 +268,7 @@ describe('streams', () => {
 describe('what a stream is charged', () => {
   const body = { model: 'svc/chat-default', messages: [], stream: true, max_tokens: 10 };
 
-  const gateway = useResource(() => openGateway({ idleTimeoutMs: 400 }));
+  const gateway = useResource(() => openGateway({ clock }));
 
   async function start(init: RequestInit = {}) {
     const { rawKey, id } = await gateway.mint();
@@ -368,6 +371,7 @@ describe('what a stream is charged', () => {
           stream.fail();
           for (let next = await reader.read(); !next.done; next = await reader.read());
         } else {
+          clock.setAhead(TIMEOUT_MS);
           expect(await response.text()).toContain('LLM_GATEWAY_UNAVAILABLE');
         }
         await expectFree(id, before, reason);

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'bun:test';
+import { createSettableClock } from '../doubles/settable-clock.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post } from './gateway-under-test.ts';
-import { chatAnswer, chunk, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
+import { chatAnswer, chunk, startScriptedUpstream, streamOf, TIMEOUT_MS } from './scripted-upstream.ts';
 
 const body = { model: 'svc/chat-default', messages: [] };
+/** Answers nothing, and the gateway does not have to wait for it. */
+const noFirstByte = () => {
+  clock.setAhead(TIMEOUT_MS);
+  return new Promise<Response>(() => {});
+};
 
-const gateway = useResource(() =>
-  openGateway({ firstByteTimeoutMs: 300, idleTimeoutMs: 300, journalMaxCalls: 0 }),
-);
+const clock = createSettableClock();
+const gateway = useResource(() => openGateway({ clock, idleTimeoutMs: 1_000, journalMaxCalls: 0 }));
 
 async function call(sent: unknown = body) {
   const { rawKey, id } = await gateway.mint();
@@ -164,7 +169,7 @@ describe('G-36 errors of an upstream', () => {
 
   test('G-42 no first byte in time, a body that stops, and an invalid response are 503', async () => {
     const scripts = [
-      () => new Promise<Response>(() => {}),
+      noFirstByte,
       () => new Response(new ReadableStream({ start: (controller) => controller.enqueue('{"id":') })),
       () => new Response('<html>busy</html>', { headers: { 'content-type': 'text/html' } }),
       () => Response.json({ error: { message: 'in a 200' } }),
@@ -207,7 +212,7 @@ describe('G-15 several targets', () => {
   test('G-36 the next one is tried for errors that are ours, before the first byte', async () => {
     const second = startScriptedUpstream();
     await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
-    for (const script of [() => new Response(null, { status: 500 }), () => new Promise<Response>(() => {})]) {
+    for (const script of [() => new Response(null, { status: 500 }), noFirstByte]) {
       gateway.upstream.answer(script);
       second.answer(() => Response.json(chatAnswer()));
       const { status, body: answer, id } = await call({ ...body, model: 'svc/chat-premium' });

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { createSettableClock } from '../doubles/settable-clock.ts';
 import { readRecordedAnswer, readRecordedStream } from '../recorded/streams.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from './gateway-under-test.ts';
@@ -10,6 +11,7 @@ import {
   type StreamScript,
   startScriptedUpstream,
   streamOf,
+  TIMEOUT_MS,
 } from './scripted-upstream.ts';
 
 const RESPONSES = '/responses';
@@ -28,7 +30,8 @@ const messaged = {
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 describe('responses and messages', () => {
-  const gateway = useResource(() => openGateway({ idleTimeoutMs: 400, journalMaxCalls: 0 }));
+  const clock = createSettableClock();
+  const gateway = useResource(() => openGateway({ clock, journalMaxCalls: 0 }));
   const anthropic = useResource(async () => startScriptedUpstream());
   let rawKey: string;
 
@@ -106,7 +109,7 @@ describe('responses and messages', () => {
     test.each([
       ['dies', (stream: StreamScript) => stream.fail()],
       ['ends without its last event', (stream: StreamScript) => stream.end()],
-      ['falls silent', () => {}],
+      ['falls silent', () => clock.setAhead(TIMEOUT_MS)],
       [
         'says that it failed',
         (stream: StreamScript) => stream.send('event: error\ndata: {"type":"error"}\n\n'),
