@@ -266,7 +266,10 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
       [1, 2, 3, 4].map((n) => admin.answer(n % 2 === 0 ? TALENT : JOB, { text: `text ${n}` })),
     );
     expect(sent.passed).toBe(2);
-    expect(sent.refused).toMatchObject({ code: 'CEILING_REACHED', retryAfterSeconds: 86_400 });
+    expect(sent.refused).toMatchObject({ code: 'CEILING_REACHED', ceiling: 'documentsPerDay' });
+    const { retryAfterSeconds } = sent.refused as { retryAfterSeconds: number };
+    expect(retryAfterSeconds).toBeGreaterThan(80_000);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(86_400);
     const raise = await admin.refusal(SET, { id: admin.companyId, input: { documentsPerDay: 1_000 } });
     expect(raise.extensions.code).toBe('FORBIDDEN');
     const { company } = await admin.ask<{ company: { ceilings: object } }>(

@@ -145,7 +145,7 @@ function describeTricks(engines: () => Promise<Pick<GatewayOptions, 'database' |
       expect({ ...sent, model: chat.model }).toEqual(body);
       await gateway.close();
     },
-    60_000,
+    120_000,
   );
 }
 

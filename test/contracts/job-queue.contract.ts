@@ -64,7 +64,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
     const id = await queue.enqueue(name, data);
     await until(() => jobs.length === 1);
     // A look would find it only after half a minute.
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(25_000);
     expect(jobs[0]).toMatchObject({ id: String(id), data, attempt: 1 });
     expect(jobs[0]?.signal.aborted).toBe(false);
     await until(async () => (await queue.counts(name)).active === 0);
@@ -168,7 +168,7 @@ function ownersTakeTurns(given: () => JobQueuePair): void {
     const released = performance.now();
     await until(async () => (await queue.counts(name)).waiting + (await queue.counts(name)).active === 0);
     // A look would find the rest only after half a minute.
-    expect(performance.now() - released).toBeLessThan(15_000);
+    expect(performance.now() - released).toBeLessThan(25_000);
   });
 }
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   invoiceId = String(subscription.latest_invoice);
   await shop.balanceBecomes(companyId, 11_000n * CREDIT);
-}, 60_000);
+}, 120_000);
 
 async function call(method: string, path: string, parameters: Record<string, string> = {}) {
   const { status, body } = await shop.sandbox.call(method, path, parameters);

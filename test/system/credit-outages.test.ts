@@ -80,6 +80,7 @@ describeServers('G-33 under load, while a part is away', () => {
   const sorted = (calls: readonly SeenCall[]) =>
     calls.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
   const median = (times: readonly number[]) => times[times.length >> 1] ?? Number.NaN;
+  const slowest = (times: readonly number[]) => times.at(-1) ?? Number.NaN;
   async function noticedAndOn(): Promise<void> {
     const noticed = times('the database is unavailable');
     await until(() => times('the database is unavailable') > noticed);
@@ -98,7 +99,7 @@ describeServers('G-33 under load, while a part is away', () => {
     const { beforeMs, tookMs } = await loadThrough(hold, release, noticedAndOn);
     // One that waits for the deadline takes that much longer than one that does not, on a machine of any speed.
     expect(median(tookMs) - median(beforeMs)).toBeLessThan(DEADLINE_MS * 0.8);
-    expect((tookMs.at(-1) ?? Number.NaN) - median(beforeMs)).toBeLessThan(DEADLINE_MS + 2_000);
+    expect(slowest(tookMs) - slowest(beforeMs)).toBeLessThan(DEADLINE_MS + 2_000);
     await until(() => times('the database is back') > backs);
   });
 

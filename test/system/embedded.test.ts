@@ -226,7 +226,7 @@ describe('every example of the documents runs', () => {
     async (_, block) => {
       expect(await runBlock(world, block)).toEqual([]);
     },
-    30_000,
+    120_000,
   );
 
   test('and every example listed as not run exists', () => {

@@ -343,28 +343,28 @@ describeRedis('A-14 breakers of two processes on Redis', () => {
   test('A-14 an opening is shared within a second, one test is made by both together, its result is shared', async () => {
     const [one, two] = await openTwo();
     await call(one.breakers, MODEL, ...FIVE_FAILURES);
-    await until(() => two.state() === 'open', 1_000);
+    await until(() => two.state() === 'open');
     for (const { clock } of [one, two]) await clock.advance(60_000);
     const asked = Array.from({ length: 100 }, (_, at) => (at % 2 ? one : two).breakers.enter(MODEL));
     const trials = (await Promise.all(asked)).filter((entry) => entry.outcome === 'enter');
     expect(trials).toHaveLength(1);
     trials[0]?.report('success');
-    await until(() => one.state() === 'closed' && two.state() === 'closed', 1_000);
+    await until(() => one.state() === 'closed' && two.state() === 'closed');
     for (const { breakers } of [one, two]) await breakers.close();
   });
 
   test('A-14 a failed test opens both again, and the new epoch has its own test', async () => {
     const [one, two] = await openTwo();
     await call(two.breakers, MODEL, ...FIVE_FAILURES);
-    await until(() => one.state() === 'open', 1_000);
+    await until(() => one.state() === 'open');
     for (const { clock } of [one, two]) await clock.advance(60_000);
     const trial = await entered(one.breakers, MODEL);
     expect(await two.breakers.enter(MODEL)).toMatchObject({ outcome: 'rejected' });
     trial.report('failure');
-    await until(() => two.state() === 'open', 1_000);
+    await until(() => two.state() === 'open');
     for (const { clock } of [one, two]) await clock.advance(60_000);
     (await entered(two.breakers, MODEL)).report('success');
-    await until(() => one.state() === 'closed', 1_000);
+    await until(() => one.state() === 'closed');
     for (const { breakers } of [one, two]) await breakers.close();
   });
 

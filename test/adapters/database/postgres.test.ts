@@ -29,7 +29,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
   databaseContract('PostgreSQL', openFresh);
 
   test('a statement past the time-out is ended by the server', async () => {
-    const { database, close } = await openFresh({ statementTimeoutMs: 100 });
+    const { database, close } = await openFresh({ statementTimeoutMs: 1_000 });
     const failure = await failureOf(database.query('select pg_sleep(30)'));
     expect(failure).toMatchObject({ reason: 'time-out', sqlState: '57014' });
     await close();
@@ -55,7 +55,7 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
   });
 
   test('a connection that does not respond is closed and replaced', async () => {
-    const { database, close } = await openFresh({ statementTimeoutMs: 200, poolSize: 1 });
+    const { database, close } = await openFresh({ statementTimeoutMs: 1_000, poolSize: 1 });
     const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
     const pid = row?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');

@@ -139,7 +139,7 @@ describe('mail over SMTP', () => {
 
   test('a server that stops responding times out', async () => {
     const silent = Promise.withResolvers<null>();
-    const { server, mail } = await opened({ onMessage: () => silent.promise }, { silenceTimeoutMs: 150 });
+    const { server, mail } = await opened({ onMessage: () => silent.promise }, { silenceTimeoutMs: 1_000 });
     expect(await mail.send(message())).toMatchObject({ outcome: 'failed' });
     silent.resolve(null);
     expect(server.sessions.size).toBe(1);

@@ -59,11 +59,10 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     for (const { port } of nodes.slice(1)) await nodes[0]?.command('CLUSTER', 'MEET', '127.0.0.1', `${port}`);
     const isWhole = async (node: PausableRedis) =>
       String(await node.command('CLUSTER', 'INFO')).includes('cluster_state:ok');
-    await until(async () => (await Promise.all(nodes.map(isWhole))).every(Boolean), 30_000);
+    await until(async () => (await Promise.all(nodes.map(isWhole))).every(Boolean));
     const first = await idOf(nodes[0]);
     await until(
       async () => (await nodes[3]?.command('CLUSTER', 'REPLICATE', first).catch(() => null)) === 'OK',
-      30_000,
     );
   });
   afterAll(async () => {
@@ -137,10 +136,10 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await nodes[0]?.kill();
     expect(await failureOf(state.reserve(lost, [window]))).toMatchObject({ reason: 'unavailable' });
     expect(await state.reserve(other, [window])).toMatchObject({ outcome: 'reserved' });
-    await until(async () => (await state.reserve(lost, [window]).catch(() => null)) !== null, 30_000);
+    await until(async () => (await state.reserve(lost, [window]).catch(() => null)) !== null);
     await until(() => gaps > 0);
     await state.close();
-  }, 60_000);
+  }, 120_000);
 
   test('a server that is not a cluster is refused, with the setting to change', async () => {
     const failure = await failureOf(open(nodes[1]?.url ?? ''));
@@ -179,7 +178,7 @@ describeServers('a primary that Sentinel watches', () => {
     });
     const knows = async () =>
       JSON.stringify(await sentinel?.command('SENTINEL', 'REPLICAS', 'main')).includes('127.0.0.1');
-    await until(knows, 30_000);
+    await until(knows);
   });
   afterAll(async () => {
     await Promise.all([primary, replica, sentinel].map((one) => one?.remove()));
@@ -195,10 +194,10 @@ describeServers('a primary that Sentinel watches', () => {
     });
     expect(await state.reserve('t', [window])).toMatchObject({ limitStates: [{ used: 1 }] });
     await primary?.kill();
-    await until(async () => (await state.reserve('t', [window]).catch(() => null)) !== null, 60_000);
-    await until(() => gaps > 0, 30_000);
+    await until(async () => (await state.reserve('t', [window]).catch(() => null)) !== null);
+    await until(() => gaps > 0);
     await state.close();
-  }, 100_000);
+  }, 120_000);
 
   test('a Sentinel as a server, a server as a Sentinel, an unknown name and a wrong password are refused, each with advice', async () => {
     const asServer = await failureOf(open(sentinel?.url ?? ''));
@@ -221,7 +220,7 @@ describeServers('a primary that Sentinel watches', () => {
     const state = await open(url(), { topology: { ...topology, password: 'watch' } });
     await state.check();
     await state.close();
-  }, 100_000);
+  }, 120_000);
 });
 
 describeServers('a Redis with TLS and a user of its own', () => {
@@ -241,7 +240,7 @@ describeServers('a Redis with TLS and a user of its own', () => {
     server = await startPausableRedis({
       words: [...words.flatMap(([name, value]) => [`--tls-${name}`, `${value}`]), '--aclfile', users],
     });
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await server?.remove();
     rmSync(folder, { recursive: true, force: true });

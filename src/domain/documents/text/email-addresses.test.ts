@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { cpuMsOf } from '../../../../test/doubles/cpu-time.ts';
 import { findEmails } from './email-addresses.ts';
 
 const emails = (text: string) => findEmails(text).map(({ value }) => value);
@@ -99,15 +100,13 @@ test('G-7 addresses that are spelled or spread out', () => {
     expect([text, ...emails(text)]).toEqual([text]);
 });
 
-test('a text of nothing but signs is read in a moment', () => {
+test('a text of nothing but signs is read in a moment', async () => {
   for (const text of [
     '@'.repeat(200_000),
     'a@'.repeat(100_000),
     'a . @ b . '.repeat(20_000),
     ' at a dot '.repeat(20_000),
   ]) {
-    const begun = performance.now();
-    findEmails(text);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(await cpuMsOf(() => findEmails(text))).toBeLessThan(2_000);
   }
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { cpuMsOf } from '../../../../test/doubles/cpu-time.ts';
 import { countedWords } from './words.ts';
 import { workWords } from './work-text.ts';
 
@@ -69,12 +70,13 @@ describe('A-12 the words of work in a CV', () => {
     expect(countedWords(['îmbunătățirea turbine'], 1).terms).toEqual(['turbin']);
   });
 
-  test('A-12 addresses of mail, pages and files are left out; a run of 40,000 characters is read at once', () => {
+  test('A-12 addresses of mail, pages and files are left out; a run of 40,000 characters is read at once', async () => {
     const text = 'Skills\nforklift jane@example.com photo.jpg, www.jane.example/cv jane-d.io/cv repair';
     expect(words(text)).toEqual(expect.arrayContaining(['forklift', 'repair']));
     expect(words(text).join(' ')).not.toMatch(/jane|photo|cv/);
-    const startedMs = performance.now();
-    for (const one of ['–', 'a', 'a-', 'a@', 'Ab3/']) words(one.repeat(40_000 / one.length));
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const cpuMs = await cpuMsOf(() => {
+      for (const one of ['–', 'a', 'a-', 'a@', 'Ab3/']) words(one.repeat(40_000 / one.length));
+    });
+    expect(cpuMs).toBeLessThan(5_000);
   });
 });
