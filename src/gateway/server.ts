@@ -5,10 +5,18 @@ import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { Connection, ErrorBody } from '../http/listen.ts';
+import { createMemoryLimit, type MemoryLimit } from '../http/memory-limit.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
-import { type AdmitParts, type AdmittedReplay, admit } from './admission/admit.ts';
+import {
+  type Admission,
+  type AdmitParts,
+  type AdmittedReplay,
+  type Arrival,
+  admit,
+  type Refused,
+} from './admission/admit.ts';
 import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
 import { forwardedFrom } from './admission/client-headers.ts';
 import { replay } from './admission/idempotency.ts';
@@ -23,8 +31,13 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
 import { beginTrace } from './call-trace.ts';
-import { createAnswerMemory } from './forwarding/answer-memory.ts';
-import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
+import {
+  type ModelCallContext,
+  recordOfRead,
+  recordOfRefusal,
+  recordOfReplay,
+  refusalReason,
+} from './forwarding/end-call.ts';
 import {
   answerModelCall,
   type ModelCallParts,
@@ -46,6 +59,8 @@ export interface GatewayParts
   readonly bodyTimeoutMs: number;
   readonly calls: CallBook;
   readonly unpaidEndings: ModelCallParts['unpaidEndings'];
+  /** For bodies above 1 MB, of all calls together. */
+  readonly largeBodiesBytes?: number;
   /** For answers above 1 MB that are not streamed, of all calls together. */
   readonly largeAnswersBytes?: number;
   /** The one origin whose pages may call from a browser. */
@@ -60,6 +75,8 @@ export interface GatewayParts
 
 interface Gateway {
   fetch(request: Request, connection: Connection): Promise<Response>;
+  /** What large bodies and answers take, for metrics. */
+  readonly memory: { readonly bodies: MemoryLimit; readonly answers: MemoryLimit };
 }
 
 /** The header in which Anthropic's clients look for the request's id. */
@@ -70,10 +87,11 @@ const MESSAGES_REQUEST_ID_HEADER = 'request-id';
  * every request is done here, at a fraction of its cost.
  */
 export function createGateway(given: GatewayParts): Gateway {
-  const { largeAnswersBytes = LARGE_ANSWERS_BYTES } = given;
-  const parts = { ...given, answerMemory: createAnswerMemory(largeAnswersBytes) };
+  const { largeAnswersBytes = LARGE_ANSWERS_BYTES, largeBodiesBytes = LARGE_BODIES_BYTES } = given;
+  const parts = { ...given, answerMemory: createMemoryLimit(largeAnswersBytes) };
   const { clock, log, secrets, maxBodyBytes } = parts;
-  const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock };
+  const memory = createMemoryLimit(Math.max(largeBodiesBytes, maxBodyBytes * LARGEST_BODIES));
+  const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock, memory };
   const requestIdOf = createRequestIds(secrets, clock);
   const app = createServiceApp({ ...parts, answerTimeoutMs: null });
   addServiceHealth(app, parts.dependencies);
@@ -86,6 +104,7 @@ export function createGateway(given: GatewayParts): Gateway {
   const consoleOrigin = createConsoleOrigin(parts.consoleOrigin);
 
   return {
+    memory: { bodies: memory, answers: parts.answerMemory },
     async fetch(request, connection) {
       const path = pathOf(request.url);
       if (!path.startsWith(BASE_PATH)) return await app.fetch(request, connection);
@@ -113,6 +132,9 @@ export function createGateway(given: GatewayParts): Gateway {
 type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerMemory'>;
 
 const LARGE_ANSWERS_BYTES = 1_024_000_000;
+const LARGE_BODIES_BYTES = 512_000_000;
+/** Of the largest bodies there is always room for two of one company: over MCP a call's body is there twice. */
+const LARGEST_BODIES = 4;
 const ID_HEADERS = [REQUEST_ID_HEADER] as const;
 const MESSAGES_ID_HEADERS = [REQUEST_ID_HEADER, MESSAGES_REQUEST_ID_HEADER] as const;
 
@@ -141,61 +163,76 @@ function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?:
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
-    const onStep = trace?.step;
-    const admission = await admit(admitParts, { request, path, address, startedAtMs, requestId, onStep });
-    trace?.admitted(admission);
-    const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
-    if (admission.outcome === 'refused') {
-      const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
-      if (record === null) countUnknown(parts, address, admission.refusal);
-      else calls.note(record);
-      const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
-      trace?.answered(refusalStatus(admission.refusal));
-      const shown = allowances === null ? {} : rateLimitHeaders(allowances);
-      return refusalResponse(admission.refusal, shown, client);
-    }
-    const { call } = admission;
-    parts.keys.noteUse(call.key.id);
-    const headers = rateLimitHeaders(call.allowances);
-    if (admission.outcome === 'model-call') {
-      nameDroppedTools(headers, admission.call.droppedTools);
-      nameCacheUse(headers, admission.call.cache);
-    }
-    if (admission.outcome === 'read') {
-      const answering = answerRead(parts, admission.call, {
-        ...{ url: request.url, headers, client, clientSignal: request.signal },
-      });
-      const response = await answering.finally(() => call.reservation.end(0, []));
-      calls.note(recordOfRead(admission.call, response.status, callClock()));
-      trace?.answered(response.status);
+    const arrival: Arrival = { request, path, address, startedAtMs, requestId, onStep: trace?.step };
+    try {
+      const admission = await admit(admitParts, arrival);
+      trace?.admitted(admission);
+      const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
+      if (admission.outcome === 'refused') {
+        arrival.bodyShare?.release();
+        const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
+        if (record === null) countUnknown(parts, address, admission.refusal);
+        else calls.note(record);
+        trace?.answered(refusalStatus(admission.refusal));
+        return refusalResponse(admission.refusal, await allowanceHeaders(parts, admission), client);
+      }
+      const { call } = admission;
+      parts.keys.noteUse(call.key.id);
+      const headers = rateLimitHeaders(call.allowances);
+      if (admission.outcome === 'read') {
+        const answering = answerRead(parts, admission.call, {
+          ...{ url: request.url, headers, client, clientSignal: request.signal },
+        });
+        const response = await answering.finally(() => call.reservation.end(0, []));
+        calls.note(recordOfRead(admission.call, response.status, callClock()));
+        trace?.answered(response.status);
+        return response;
+      }
+      if (admission.outcome === 'replay') {
+        arrival.bodyShare?.release();
+        const response = await answerReplay(parts, admission.call, { arrived, headers, client, callClock });
+        trace?.answered(response.status);
+        return response;
+      }
+      connection.mayBeSilent();
+      // Here and not on the finished answer, whose headers would have to be opened once more.
+      for (const name of requestIdHeaders(arrived)) headers[name] = requestId;
+      arrived.hasRequestId = true;
+      const context = {
+        requestId,
+        overMcp,
+        startedAtMs,
+        clientSignal: request.signal,
+        connection,
+        forwardedHeaders: forwardedFrom(request, 'wire' in call.route ? call.route.wire : 'completions'),
+        headers,
+        trace,
+        bodyShare: arrival.bodyShare,
+      };
+      const response = await answerPaid(parts, admission, context);
+      connection.mustBeRead();
       return response;
+    } catch (error) {
+      arrival.bodyShare?.release();
+      throw error;
     }
-    if (admission.outcome === 'replay') {
-      const response = await answerReplay(parts, admission.call, { arrived, headers, client, callClock });
-      trace?.answered(response.status);
-      return response;
-    }
-    connection.mayBeSilent();
-    // Here and not on the finished answer, whose headers would have to be opened once more.
-    for (const name of requestIdHeaders(arrived)) headers[name] = requestId;
-    arrived.hasRequestId = true;
-    const context = {
-      requestId,
-      overMcp,
-      startedAtMs,
-      clientSignal: request.signal,
-      connection,
-      forwardedHeaders: forwardedFrom(request, 'wire' in call.route ? call.route.wire : 'completions'),
-      headers,
-      trace,
-    };
-    const response =
-      admission.outcome === 'parse'
-        ? await answerParse(parts, admission.call, context)
-        : await answerModelCall(parts, admission.call, context);
-    connection.mustBeRead();
-    return response;
   };
+}
+
+function answerPaid(
+  parts: OpenGatewayParts,
+  admission: Extract<Admission, { outcome: 'parse' | 'model-call' }>,
+  context: ModelCallContext,
+): Promise<Response> {
+  if (admission.outcome === 'parse') return answerParse(parts, admission.call, context);
+  nameDroppedTools(context.headers, admission.call.droppedTools);
+  nameCacheUse(context.headers, admission.call.cache);
+  return answerModelCall(parts, admission.call, context);
+}
+
+async function allowanceHeaders({ limits }: OpenGatewayParts, { allowances, key }: Refused) {
+  const shown = allowances ?? (key && (await limits.look(key)));
+  return shown === null ? {} : rateLimitHeaders(shown);
 }
 
 interface Replaying {

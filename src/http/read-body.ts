@@ -3,9 +3,15 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Clock } from '../ports/clock.ts';
 import type { BodyRead, UpstreamBody } from '../ports/model-upstream.ts';
 import { joinBytes } from './bytes.ts';
+import { type MemoryLimit, type MemoryShare, UNCOUNTED_BYTES } from './memory-limit.ts';
 
 type ReadBody =
-  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
+  | {
+      outcome: 'read';
+      bytes: Uint8Array<ArrayBuffer>;
+      /** The memory of a large body, for the reader to release; undefined if it is not counted. */
+      share?: MemoryShare;
+    }
   | { outcome: 'too-large' }
   | { outcome: 'too-slow' }
   | { outcome: 'unknown-encoding' }
@@ -15,6 +21,11 @@ export interface BodyBounds {
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
+}
+
+export interface CountedBodyBounds extends BodyBounds {
+  /** For bodies above 1 MB of all companies. */
+  readonly memory: MemoryLimit;
 }
 
 /** Supported encodings of a request body. zstd is not supported, because the runtime accepts truncated data as complete. */
@@ -45,23 +56,69 @@ export function tooLargeMessage(request: Request, maxBytes: number): string {
 
 /**
  * Reads the whole body and counts its bytes, because the runtime's own limit would respond with an empty body. A compressed
- * body is inflated in a thread of the runtime, and limited before and after.
+ * body is inflated in a thread of the runtime, and limited before and after. With a memory limit, a large body holds its
+ * declared length before it is read.
  */
-export function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
+export function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody>;
+export function readBody(
+  request: Request,
+  bounds: CountedBodyBounds,
+  companyId: string,
+): Promise<ReadBody | MemoryFull>;
+export function readBody(
+  request: Request,
+  bounds: BodyBounds & Partial<CountedBodyBounds>,
+  companyId = '',
+): Promise<ReadBody | MemoryFull> {
   const encoding = request.headers.get('content-encoding');
-  return encoding === null ? readPlainBody(request, bounds) : readEncodedBody(request, bounds, encoding);
+  const declared = request.headers.get('content-length');
+  const isSmall = encoding === null && declared !== null && Number(declared) <= UNCOUNTED_BYTES;
+  if (isSmall) return readPlainBody(request, bounds, declared, null);
+  const share = bounds.memory?.share(companyId) ?? null;
+  const reading =
+    encoding === null
+      ? readPlainBody(request, bounds, declared, share)
+      : readEncodedBody(request, bounds, encoding, declared, share);
+  return share === null ? reading : counted(reading, share);
 }
 
-async function readEncodedBody(request: Request, bounds: BodyBounds, encoding: string): Promise<ReadBody> {
+interface MemoryFull {
+  readonly outcome: 'memory-full';
+}
+
+const MEMORY_FULL: MemoryFull = { outcome: 'memory-full' };
+
+/** Passes the share on with the body, or releases it. */
+async function counted(
+  reading: Promise<ReadBody | MemoryFull>,
+  share: MemoryShare,
+): Promise<ReadBody | MemoryFull> {
+  const read = await reading;
+  if (read.outcome === 'read' && read.bytes.length > UNCOUNTED_BYTES) return { ...read, share };
+  share.release();
+  return read;
+}
+
+async function readEncodedBody(
+  request: Request,
+  bounds: BodyBounds,
+  encoding: string,
+  declared: string | null,
+  share: MemoryShare | null,
+): Promise<ReadBody | MemoryFull> {
   const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return await readPlainBody(request, bounds);
+  if (name === '' || name === 'identity') return await readPlainBody(request, bounds, declared, share);
   const inflater = INFLATERS.get(name);
   if (inflater === undefined) return { outcome: 'unknown-encoding' };
-  const read = await readPlainBody(request, bounds);
+  const read = await readPlainBody(request, bounds, declared, share);
   if (read.outcome !== 'read') return read;
   const inflation = Math.max(read.bytes.length * MOST_INFLATION, ALWAYS_INFLATED_BYTES);
+  const maxOutputLength = Math.min(bounds.maxBytes, inflation);
+  const isLarge = maxOutputLength > UNCOUNTED_BYTES;
+  if (isLarge && share?.hold(read.bytes.length + maxOutputLength) === false) return MEMORY_FULL;
   try {
-    const inflated = await inflater(read.bytes, { maxOutputLength: Math.min(bounds.maxBytes, inflation) });
+    const inflated = await inflater(read.bytes, { maxOutputLength });
+    share?.hold(inflated.length);
     return { outcome: 'read', bytes: new Uint8Array(inflated) };
   } catch (error) {
     const isTooLarge = error instanceof RangeError || (error as { code?: string }).code === TOO_LARGE_CODE;
@@ -71,14 +128,19 @@ async function readEncodedBody(request: Request, bounds: BodyBounds, encoding: s
 
 const TOO_LARGE_CODE = 'ERR_BUFFER_TOO_LARGE';
 
-function readPlainBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
-  const declared = request.headers.get('content-length');
+function readPlainBody(
+  request: Request,
+  bounds: BodyBounds,
+  declared: string | null,
+  share: MemoryShare | null,
+): Promise<ReadBody | MemoryFull> {
   if (Number(declared ?? 0) > bounds.maxBytes) return Promise.resolve({ outcome: 'too-large' });
   // The server cuts a body at its declared length, so it cannot be longer; this avoids the stream.
-  if (declared !== null) return readAtOnce(request, bounds);
+  const isAtOnce = declared !== null && (share === null || share.hold(Number(declared)));
+  if (isAtOnce) return readAtOnce(request, bounds);
   return request.body === null
     ? Promise.resolve({ outcome: 'read', bytes: new Uint8Array(0) })
-    : readStream(request.body, bounds);
+    : readStream(request.body, bounds, share);
 }
 
 /** Nearly every call has a declared length: one promise and no race. */
@@ -98,12 +160,18 @@ function readAtOnce(request: Request, { clock, timeoutMs }: BodyBounds): Promise
   });
 }
 
-async function readStream(body: ReadableStream<Uint8Array>, bounds: BodyBounds): Promise<ReadBody> {
-  const late = Promise.withResolvers<ReadBody>();
-  const timer = bounds.clock.after(bounds.timeoutMs, () => late.resolve({ outcome: 'too-slow' }));
+async function readStream(
+  body: ReadableStream<Uint8Array>,
+  bounds: BodyBounds,
+  share: MemoryShare | null,
+): Promise<ReadBody | MemoryFull> {
+  const late = Promise.withResolvers<ReadBody | MemoryFull>();
+  const timer = bounds.clock.after(bounds.timeoutMs, () =>
+    late.resolve(share?.wasRefused() ? MEMORY_FULL : { outcome: 'too-slow' }),
+  );
   try {
     const reader = body.getReader();
-    const read = await Promise.race([readChunks(reader, bounds.maxBytes), late.promise]);
+    const read = await Promise.race([readChunks(reader, bounds.maxBytes, share), late.promise]);
     if (read.outcome !== 'read') reader.cancel().catch(() => {});
     return read;
   } catch {
@@ -159,17 +227,23 @@ async function gatherOn(
   }
 }
 
+/**
+ * A body without room in the memory is read to its end and discarded: most clients send all of it before they read an answer,
+ * and would see a broken connection instead.
+ */
 async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,
-): Promise<ReadBody> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  share: MemoryShare | null,
+): Promise<ReadBody | MemoryFull> {
+  let chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { outcome: 'read', bytes: joinBytes(chunks, size) };
+    if (done) return share?.wasRefused() ? MEMORY_FULL : { outcome: 'read', bytes: joinBytes(chunks, size) };
     size += value.length;
     if (size > maxBytes) return { outcome: 'too-large' };
-    chunks.push(value as Uint8Array<ArrayBuffer>);
+    if (share === null || share.hold(size)) chunks.push(value as Uint8Array<ArrayBuffer>);
+    else chunks = [];
   }
 }

@@ -1,12 +1,14 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { readModelBody } from '../../src/gateway/json/request-body.ts';
 import { openLargeBodies } from '../../src/start/wiring/start-gateway.ts';
+import { neverReading } from '../doubles/raw-http.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { createSettableClock } from '../doubles/settable-clock.ts';
 import { until } from '../doubles/until.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { chatAnswer, chunk, done, openStream, usageChunk } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 const BODY_TIMEOUT_MS = 60_000;
@@ -147,4 +149,116 @@ test('bodies above 1 MB are scanned by a thread, as all others are read, and are
   expect(refused.headers.get('retry-after')).toBe('2');
   scans.isBroken = false;
   expect(scans.count).toBe(before + 4);
+});
+
+describe('bodies above 1 MB', () => {
+  const full = useResource(() => openGateway({ maxBodyBytes: 2_000_000, largeBodiesBytes: 0 }));
+  const text = JSON.stringify({ ...body, user: 'u', metadata: { padding: 'x'.repeat(1_900_000) } });
+  const padding = Array.from({ length: 270_000 }, (_, at) => at).join();
+  const numbers = JSON.stringify({ ...body, metadata: { padding } });
+  const gzip = { headers: { 'content-encoding': 'gzip' } };
+  const headOf = (rawKey: string, length: number) =>
+    [
+      'POST /llm/v1/chat/completions HTTP/1.1',
+      'host: localhost',
+      `authorization: Bearer ${rawKey}`,
+      'content-type: application/json',
+      `content-length: ${length}`,
+      '\r\n',
+    ].join('\r\n');
+
+  // Of the largest bodies four have room in a process, and two of one company.
+  test('have a limit in all by their declared length, and count until their call has ended', async () => {
+    const { rawKey } = await full.mint({ tokensPerMinute: 2_000_000_000 });
+    const call = (sent: string | Uint8Array, path = '/chat/completions', init = {}) =>
+      post(`${full.url}${path}`, rawKey, sent, init);
+    const chunked = () => {
+      const pieces = [text.slice(0, 1_500_000), text.slice(1_500_000)];
+      return new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const piece = pieces.shift();
+          if (piece === undefined) controller.close();
+          else controller.enqueue(new TextEncoder().encode(piece));
+        },
+      });
+    };
+    const held = Promise.withResolvers<void>();
+    full.upstream.answer(async ({ body: sent }) => {
+      if (sent.length > 1_000_000) await held.promise;
+      return Response.json(chatAnswer());
+    });
+    const running = call(text);
+    await until(() => full.upstream.received.length === 1);
+    const slow = await neverReading(full.url, headOf(rawKey, 1_900_000));
+    await until(() => full.memory.bodies.heldBytes() > 3_700_000);
+
+    const refused = await refusalOf(call(text));
+    expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+    expect(refused.message).toStartWith('Too many large bodies');
+    expect(refused.headers.get('retry-after')).toBe('2');
+    const others = await Promise.all([
+      call(Bun.gzipSync(numbers), '/chat/completions', gzip),
+      call(text, '/parse/cv'),
+      call(text, '/mcp'),
+      fetch(`${full.url}/chat/completions`, {
+        ...{ method: 'POST', body: chunked() },
+        headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+      }),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    expect((await call(JSON.stringify(body))).status).toBe(200);
+    expect((await call(Bun.gzipSync(JSON.stringify(body)), '/chat/completions', gzip)).status).toBe(200);
+    expect((await call('x'.repeat(2_000_001))).status).toBe(413);
+
+    held.resolve();
+    expect((await running).status).toBe(200);
+    slow.destroy();
+    expect(full.memory.bodies.refusedCount()).toBe(5);
+    await until(() => full.memory.bodies.heldBytes() === 0);
+    const all = await Promise.all([call(text), call(`${text}]`), call('[]', '/mcp')]);
+    expect(all.map(({ status }) => status)).toEqual([200, 400, 400]);
+    expect(full.memory.bodies.heldBytes()).toBe(0);
+  });
+
+  test('of a stream count until its end, and of repeats and tools until they are answered', async () => {
+    const { rawKey } = await full.mint({ tokensPerMinute: 2_000_000_000 });
+    const { bodies } = full.memory;
+    const stream = openStream();
+    full.upstream.answer(() => stream.response);
+    stream.send(chunk('Hello.'));
+    const streamed = await post(
+      `${full.url}/chat/completions`,
+      rawKey,
+      `${text.slice(0, -1)},"stream":true}`,
+    );
+    expect(streamed.status).toBe(200);
+    expect(bodies.heldBytes()).toBeGreaterThan(1_900_000);
+    stream.send(usageChunk + done);
+    stream.end();
+    expect(await streamed.text()).toEndWith(done);
+    expect(bodies.heldBytes()).toBe(0);
+
+    full.upstream.answer(() => Response.json(chatAnswer()));
+    const idempotent = { headers: { 'idempotency-key': 'large' } };
+    for (const isRepeat of [false, true]) {
+      const answer = await post(`${full.url}/chat/completions`, rawKey, text, idempotent);
+      expect([answer.status, answer.headers.has('idempotent-replayed')]).toEqual([200, isRepeat]);
+      expect(bodies.heldBytes()).toBe(0);
+    }
+    for (const [sent, status] of [
+      [numbers, 200],
+      [text, 413],
+    ] as const) {
+      const inflated = await post(`${full.url}/chat/completions`, rawKey, Bun.gzipSync(sent), gzip);
+      expect(inflated.status).toBe(status);
+    }
+    expect(bodies.heldBytes()).toBe(0);
+    const prompt = 'x'.repeat(1_900_000);
+    const params = { name: 'chat', arguments: { model: 'svc/chat-default', prompt } };
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const accept = { headers: { accept: 'application/json, text/event-stream' } };
+    const tool = await post(`${full.url}/mcp`, rawKey, message, accept);
+    expect(await tool.text()).toContain('Hello.');
+    await until(() => bodies.heldBytes() === 0);
+  });
 });

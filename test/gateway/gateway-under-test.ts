@@ -71,6 +71,7 @@ export interface GatewayOptions {
   readonly idleTimeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly unreadSeconds?: number;
+  readonly largeBodiesBytes?: number;
   readonly largeAnswersBytes?: number;
   readonly bodyTimeoutMs?: number;
   /** Where bodies above 1 MB are scanned; like all others if omitted. */
@@ -106,8 +107,8 @@ function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = TIMEOUT_MS, bodyTimeoutMs = TIMEOUT_MS, unavailableTools } = options;
   const { streamUsageChunk = 'always' } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
-  const { largeAnswersBytes, scanLargeBody } = options;
-  const room = largeAnswersBytes === undefined ? {} : { largeAnswersBytes };
+  const { largeBodiesBytes = 512_000_000, largeAnswersBytes = 1_024_000_000, scanLargeBody } = options;
+  const room = { largeBodiesBytes, largeAnswersBytes };
   return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, ...room };
 }
 
@@ -168,7 +169,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     url: `${listening.url}/llm/v1`,
     upstream,
     ...aim,
-    ...{ models, ownKeys },
+    ...{ models, ownKeys, memory: app.memory },
     abandoned,
     catalogue,
     entries,

@@ -14,6 +14,7 @@ import type { HostedPlan, PaidCall } from '../../domain/model-calls/paid-call.ts
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
+import type { MemoryShare } from '../../http/memory-limit.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { attributionOf } from './attribution.ts';
@@ -61,7 +62,7 @@ export interface AdmitParts extends CompanyAliasParts, CallBodyParts {
   readonly callHook?: CallHook | null;
 }
 
-interface Arrival {
+export interface Arrival {
   readonly request: Request;
   readonly path: string;
   readonly address: string;
@@ -69,6 +70,8 @@ interface Arrival {
   readonly requestId: string;
   /** Called after each step that may wait; undefined if the call is not traced. */
   readonly onStep?: ((step: AdmissionStep) => void) | undefined;
+  /** Set to the memory of a large body, which is released with the end of the call. */
+  bodyShare?: MemoryShare | undefined;
 }
 
 /**
@@ -142,7 +145,7 @@ export type Admission =
   | Refused;
 
 /**
- * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413, model 403,
+ * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 400, 413 or 503, model 403,
  * overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. Every request counts against
  * its address; a refused one consumes nothing else. Invoices and balances do not block reads. An idempotency key is validated
  * with the body (400), and its state is checked after the model (409); a repeat whose answer is stored continues like a read.
@@ -174,11 +177,12 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (caching?.outcome === 'refused') return refuse(caching.refusal, { route, key });
   const read =
     route.kind === 'parse'
-      ? await readParseBody(request, parts.bodyBounds)
+      ? await readParseBody(request, parts.bodyBounds, key.companyId)
       : await readCallBody(request, parts, route.wire, key.companyId);
   arrival.onStep?.('body');
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
+  if (read.share !== undefined) arrival.bodyShare = read.share;
   if (parts.bodyBounds.clock.now() - arrival.startedAtMs > LATE_BODY_MS) {
     found = await findKey(parts, { ...arrival, onStep: undefined }, route);
     if (found.outcome === 'refused') return found;

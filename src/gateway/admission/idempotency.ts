@@ -5,8 +5,9 @@ import type {
   IdempotentRequest,
 } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
+import type { MemoryShare } from '../../http/memory-limit.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { type AnswerShare, countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
+import { countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
 import { STREAM_HEADERS } from '../streaming/server-sent-events.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -71,7 +72,7 @@ type Replay =
 
 interface Replaying {
   readonly headers: Readonly<Record<string, string>>;
-  readonly share: AnswerShare;
+  readonly share: MemoryShare;
   readonly clientSignal: AbortSignal;
 }
 

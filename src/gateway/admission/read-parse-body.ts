@@ -1,9 +1,11 @@
 import { type CallSize, sizeOfText } from '../../domain/model-calls/paid-call.ts';
-import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
+import type { MemoryShare } from '../../http/memory-limit.ts';
+import { type CountedBodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import { readJson as readBodyJson, TOO_DEEP } from '../../http/read-json.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
 import { isObject } from '../../ports/json-object.ts';
 import type { BodyAttribution } from '../json/body-attribution.ts';
+import { TOO_MANY_LARGE } from './read-call-body.ts';
 import type { Refusal } from './refusals.ts';
 
 /** What to parse: a text as it is, or a file whose text has yet to be extracted. */
@@ -23,7 +25,12 @@ export interface ParseFields {
 }
 
 type ReadParseBody =
-  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ParseFields }
+  | {
+      outcome: 'read';
+      bytes: Uint8Array<ArrayBuffer>;
+      fields: ParseFields;
+      share?: MemoryShare | undefined;
+    }
   | { outcome: 'refused'; refusal: Refusal };
 
 /** Most of a file is layout, fonts and images: a CV of ten pages has this much text. */
@@ -33,13 +40,17 @@ const JSON_BODY = /^application\/([\w.-]+\+)?json\b/i;
 const FORM_BODY = /^multipart\/form-data\b/i;
 
 /** G-7: JSON with `text` or `file`, or a form with the same. The file itself is examined later, by its reader. */
-export async function readParseBody(request: Request, bounds: BodyBounds): Promise<ReadParseBody> {
+export async function readParseBody(
+  request: Request,
+  bounds: CountedBodyBounds,
+  companyId: string,
+): Promise<ReadParseBody> {
   const contentType = request.headers.get('content-type') ?? 'application/json';
   const isForm = FORM_BODY.test(contentType);
   if (!isForm && !JSON_BODY.test(contentType)) {
     return invalid('Send the body as application/json or as multipart/form-data.');
   }
-  const body = await readBody(request, bounds);
+  const body = await readBody(request, bounds, companyId);
   switch (body.outcome) {
     case 'too-large':
       return tooLarge(tooLargeMessage(request, bounds.maxBytes));
@@ -49,9 +60,14 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
       return { outcome: 'refused', refusal: { name: 'unsupportedEncoding' } };
     case 'broken':
       return invalid('The body is incomplete or broken.');
+    case 'memory-full':
+      return { outcome: 'refused', refusal: TOO_MANY_LARGE };
     case 'read': {
-      const { bytes } = body;
-      return isForm ? await readForm(bytes, contentType) : readParseJson(bytes);
+      const { bytes, share } = body;
+      const parsed = isForm ? await readForm(bytes, contentType) : readParseJson(bytes);
+      if (parsed.outcome === 'read') return { ...parsed, share };
+      share?.release();
+      return parsed;
     }
   }
 }

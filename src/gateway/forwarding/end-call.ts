@@ -21,6 +21,7 @@ import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
+import type { MemoryShare } from '../../http/memory-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
@@ -77,6 +78,8 @@ export interface ModelCallContext {
   served?: Served | undefined;
   /** Null if this call is not traced. */
   readonly trace?: CallTrace | null;
+  /** The memory of a large body; undefined for nearly every call. */
+  readonly bodyShare?: MemoryShare | undefined;
 }
 
 /**
@@ -188,6 +191,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       ? written(record)
       : writtenWithAnswer(record, call.claim, ending.answer ?? null));
     context.trace?.settled(settled.outcome);
+    context.bodyShare?.release();
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     const storing = parts.answerRecorder?.ended(call, record, ending, context.trace) ?? null;
     if (storing !== null) await storing;

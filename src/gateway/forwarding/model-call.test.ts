@@ -4,10 +4,10 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import { createMemoryLimit } from '../../http/memory-limit.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { readModelBody } from '../json/request-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
-import { createAnswerMemory } from './answer-memory.ts';
 import type { Answering } from './end-call.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
 import { passedOn } from './provider-errors.ts';
@@ -29,7 +29,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     },
     holds: { levelsAfter: () => [], ...steered },
     idleTimeoutMs: 1_000,
-    answerMemory: createAnswerMemory(1_000),
+    answerMemory: createMemoryLimit(1_000),
   } as unknown as ModelCallParts;
   const bytes = new TextEncoder().encode('{"model":"svc/chat-default"}');
   const read = readModelBody(bytes);
@@ -119,7 +119,7 @@ test('G-30 a provider that keeps sending pings after [DONE] does not delay the e
 
 test('large answers have a limit in all and one for each company; small ones are not counted', () => {
   const mebibyte = 1024 * 1024;
-  const memory = createAnswerMemory(8 * mebibyte);
+  const memory = createMemoryLimit(8 * mebibyte);
   const [one, other, third] = [memory.share('a'), memory.share('a'), memory.share('b')];
   for (const bytes of [mebibyte, 2 * mebibyte, 3 * mebibyte]) expect(one.hold(bytes)).toBe(true);
   expect(other.hold(mebibyte)).toBe(true);

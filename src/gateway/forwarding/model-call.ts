@@ -7,6 +7,7 @@ import { type Tried, tryTargets } from '../../domain/model-calls/try-targets.ts'
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { speaks } from '../../domain/models/providers.ts';
+import type { MemoryLimit, MemoryShare } from '../../http/memory-limit.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { EndSignal, ModelEndpoint, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -20,7 +21,7 @@ import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
-import { type AnswerMemory, type AnswerShare, countedResponse, MEMORY_FULL } from './answer-memory.ts';
+import { countedResponse, MEMORY_FULL } from './answer-memory.ts';
 import {
   type Answering,
   type AnswerParts,
@@ -37,7 +38,7 @@ export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
   readonly secrets: Secrets;
   readonly cache?: AnswerCache;
-  readonly answerMemory: AnswerMemory;
+  readonly answerMemory: MemoryLimit;
 }
 
 /** Runs an admitted call, from its first target to the last byte, which waits for the call's commit. */
@@ -137,7 +138,7 @@ function forward(
   parts: ModelCallParts,
   call: AdmittedModelCall,
   context: ModelCallContext,
-  share: AnswerShare,
+  share: MemoryShare,
   signal: EndSignal,
 ): Promise<Tried<UpstreamAnswer>> {
   const { alias, fallbacks, route, fields } = call;
@@ -156,7 +157,7 @@ function forward(
 interface ForwardedCall extends ModelRequest {
   readonly call: AdmittedModelCall;
   readonly context: ModelCallContext;
-  readonly share: AnswerShare;
+  readonly share: MemoryShare;
 }
 
 const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
@@ -222,7 +223,7 @@ function refuse({ route }: AdmittedModelCall, context: ModelCallContext, refusal
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** What it holds in memory is released when it was sent, or could not be. */
-async function answerWhole(answering: Answering, share: AnswerShare): Promise<Response> {
+async function answerWhole(answering: Answering, share: MemoryShare): Promise<Response> {
   try {
     const answered = await answerGathered(answering, share);
     if (answered instanceof Response) {
@@ -244,7 +245,7 @@ interface WholeToSend {
 }
 
 /** An answer that is not streamed: read completely, its model replaced, the call committed, then sent. */
-async function answerGathered(answering: Answering, share: AnswerShare): Promise<Response | WholeToSend> {
+async function answerGathered(answering: Answering, share: MemoryShare): Promise<Response | WholeToSend> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs, hold: share.hold };
   const gathering = gatherBody(answer.body, bounds);
@@ -307,7 +308,7 @@ async function answerCached(
   call: AdmittedModelCall,
   context: ModelCallContext,
   end: EndCall,
-  share: AnswerShare,
+  share: MemoryShare,
   { contentType, bytes, tokens }: CachedAnswer,
 ): Promise<Response> {
   if (!share.hold(bytes.length)) {

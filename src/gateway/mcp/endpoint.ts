@@ -8,16 +8,19 @@ import { TAGS_HEADER } from '../../domain/calls/call-attribution.ts';
 import type { AddressRefusals } from '../../domain/calls/log/address-refusals.ts';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
+import type { LiveKey } from '../../domain/keys/key-lookup.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
 import { bearerToken } from '../../http/client-identity.ts';
 import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
 import { type Connection, readInTime } from '../../http/listen.ts';
-import { type BodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
+import type { MemoryShare } from '../../http/memory-limit.ts';
+import { type CountedBodyBounds, readBody, tooLargeMessage } from '../../http/read-body.ts';
 import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { CACHE_HEADER } from '../admission/cached-answer.ts';
+import { TOO_MANY_LARGE } from '../admission/read-call-body.ts';
 import { REFUSALS, type Refusal, refusalResponse } from '../admission/refusals.ts';
 import { BASE_PATH } from '../admission/routes.ts';
 import { createGatewayTools } from './gateway-tools.ts';
@@ -65,7 +68,7 @@ export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Prom
 interface McpEndpointParts {
   readonly keys: KeyDirectory;
   readonly limits: Pick<Limits, 'countAddress'>;
-  readonly bodyBounds: BodyBounds;
+  readonly bodyBounds: CountedBodyBounds;
   readonly addressOf: (arrived: Arrived) => string;
   /** Counts requests that are refused before their key is known. */
   readonly addressRefusals?: Pick<AddressRefusals, 'note'> | undefined;
@@ -83,7 +86,7 @@ const OWN_ORIGIN = 'http://gateway.invalid';
 
 /**
  * G-9: {base}/mcp. Requests are refused before the protocol handles them, in this order: the address 429, a method other than
- * POST 405, a page of a foreign origin 403, the key 401, the body 408, 413 or 400, a tool outside of the key's scopes 403.
+ * POST 405, a page of a foreign origin 403, the key 401, the body 408, 413, 503 or 400, a tool outside of the key's scopes 403.
  * Every request counts once against its address, a batch once for each call in it. Only tool calls count against the key's
  * own limits, as the route that each of them calls.
  */
@@ -91,7 +94,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   const { keys, limits, bodyBounds, tools } = parts;
 
   return async (arrived) => {
-    const { request, requestId, connection } = arrived;
+    const { request } = arrived;
     const address = parts.addressOf(arrived);
     const counted = await limits.countAddress(address);
     if (counted.outcome === 'refused') {
@@ -113,9 +116,22 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       parts.addressRefusals?.note(address, 'unauthenticated');
       return refusalResponse({ name: 'unauthenticated' }, { 'www-authenticate': 'Bearer realm="turnpike"' });
     }
-    const read = await readMessages(request, bodyBounds);
+    const read = await readMessages(request, bodyBounds, found.key.companyId);
     if (read.outcome === 'refused') return read.response;
-    const { body, messages } = read;
+    try {
+      return await serveRead(arrived, { token, found, address }, read);
+    } finally {
+      // A call of a tool counts its own body.
+      read.share?.release();
+    }
+  };
+
+  async function serveRead(
+    arrived: Arrived,
+    { token, found, address }: Caller,
+    { body, messages }: MessagesRead,
+  ): Promise<Response> {
+    const { request, requestId, connection } = arrived;
     const ask = createAsk(arrived, token);
     const denied = await refuseByScope(messages, found.scopes, ask, request.signal);
     if (denied !== null) return denied;
@@ -129,7 +145,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const caller = { requestId, scopes: found.scopes, ask, takesStreams };
     const served = await parts.serve({ request, body, messages, keyId: found.key.id, caller });
     return readInTime(await withEnvelope(served), connection);
-  };
+  }
 
   /** The route refuses it like the same call over REST, and records that (G-45). */
   async function refuseByScope(
@@ -207,18 +223,42 @@ function foreign(message: string): Response {
 
 const NOT_JSON: ReadJson = { outcome: 'not-json' };
 
-type ReadMessages =
-  | { readonly outcome: 'read'; readonly body: unknown; readonly messages: readonly PeekedMessage[] }
-  | { readonly outcome: 'refused'; readonly response: Response };
+interface Caller {
+  readonly token: string;
+  readonly found: LiveKey;
+  readonly address: string;
+}
 
-async function readMessages(request: Request, bounds: BodyBounds): Promise<ReadMessages> {
-  const read = await readBody(request, bounds);
+interface MessagesRead {
+  readonly outcome: 'read';
+  readonly body: unknown;
+  readonly messages: readonly PeekedMessage[];
+  /** The memory of a large body. */
+  readonly share?: MemoryShare | undefined;
+}
+
+type ReadMessages = MessagesRead | { readonly outcome: 'refused'; readonly response: Response };
+
+async function readMessages(
+  request: Request,
+  bounds: CountedBodyBounds,
+  companyId: string,
+): Promise<ReadMessages> {
+  const read = await readBody(request, bounds, companyId);
   if (read.outcome === 'too-large') {
     return refusedMessages({ name: 'tooLarge', message: tooLargeMessage(request, bounds.maxBytes) });
   }
   if (read.outcome === 'too-slow') return refusedMessages({ name: 'tooSlow' });
   if (read.outcome === 'unknown-encoding') return refusedMessages({ name: 'unsupportedEncoding' });
-  const json = read.outcome === 'read' ? readJson(read.bytes) : NOT_JSON;
+  if (read.outcome === 'memory-full') return refusedMessages(TOO_MANY_LARGE);
+  if (read.outcome === 'broken') return messagesOf(NOT_JSON);
+  const messages = messagesOf(readJson(read.bytes));
+  if (messages.outcome === 'read') return { ...messages, share: read.share };
+  read.share?.release();
+  return messages;
+}
+
+function messagesOf(json: ReadJson): ReadMessages {
   if (json.outcome !== 'read') {
     const message = json.outcome === 'too-deep' ? TOO_DEEP : 'the body is not JSON.';
     return { outcome: 'refused', response: protocolError(400, -32700, `Parse error: ${message}`) };

@@ -6,6 +6,7 @@ import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { inputItemsPage, type ResponseContent } from '../../domain/stored-responses/response-content.ts';
 import type { StoredResponse, StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
+import type { MemoryLimit, MemoryShare } from '../../http/memory-limit.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
@@ -15,12 +16,7 @@ import { planOfAlias } from '../admission/hosted-tools.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { NO_TIERS } from '../admission/tier-refusal.ts';
-import {
-  type AnswerMemory,
-  type AnswerShare,
-  countedResponse,
-  MEMORY_FULL,
-} from '../forwarding/answer-memory.ts';
+import { countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
 import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
 import { reportedTiers } from '../json/reported-tiers.ts';
 import { usedTools } from '../json/tool-uses.ts';
@@ -34,7 +30,7 @@ export interface StoredResponseParts {
   readonly calls: Pick<CallBook, 'settle'>;
   readonly clock: Clock;
   readonly idleTimeoutMs: number;
-  readonly answerMemory: AnswerMemory;
+  readonly answerMemory: MemoryLimit;
 }
 
 type StoredRoute = Extract<Route, { kind: 'stored-response' }>;
@@ -75,7 +71,7 @@ export async function answerStoredResponse(
 interface Reading {
   readonly search: URLSearchParams;
   /** The memory of the answer. */
-  readonly share: AnswerShare;
+  readonly share: MemoryShare;
 }
 
 type Answered =
@@ -117,7 +113,7 @@ async function remove(
   parts: StoredResponseParts,
   call: AdmittedRead,
   stored: StoredResponse,
-  share: AnswerShare,
+  share: MemoryShare,
 ): Promise<Answered> {
   const { id } = stored;
   if (stored.content === null) {
@@ -237,7 +233,7 @@ async function send(
   { upstream, idleTimeoutMs }: StoredResponseParts,
   target: AliasTarget,
   stored: NonNullable<Parameters<ModelUpstream['send']>[1]['stored']>,
-  { hold }: AnswerShare,
+  { hold }: MemoryShare,
 ): Promise<Sent> {
   const call = {
     endpoint: 'responses',

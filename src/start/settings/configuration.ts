@@ -114,7 +114,7 @@ export interface Configuration extends StoredContent {
   /** Null if the environment names no proxy for the runtime's fetch. */
   readonly usesProxy: UsesProxy | null;
   readonly maxBodyBytes: number;
-  readonly largeAnswersBytes: number;
+  readonly largeBytes: { bodies: number; answers: number };
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   /** Without an endpoint, there are no traces. */
@@ -324,8 +324,8 @@ function assemble(
       cooldownMs: values.BREAKER_COOLDOWN_SECONDS * 1_000,
     },
     postpaid: postpaidOf(values),
-    bodyTimeoutMs: values.BODY_TIMEOUT_MS,
-    ...{ maxBodyBytes: values.MAX_BODY_BYTES, largeAnswersBytes: values.LARGE_ANSWERS_MB * 1_000_000 },
+    ...{ bodyTimeoutMs: values.BODY_TIMEOUT_MS, maxBodyBytes: values.MAX_BODY_BYTES },
+    largeBytes: { bodies: values.LARGE_BODIES_MB * 1e6, answers: values.LARGE_ANSWERS_MB * 1e6 },
     ...{ answerTimeoutMs: values.ANSWER_TIMEOUT_MS, shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS },
     traces: tracesOf(values),
     log: logOf(values),

@@ -328,6 +328,12 @@ export const SETTINGS = {
   POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
   POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due. An overdue invoice blocks calls.'),
   MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'Largest request body; otherwise 413.'),
+  LARGE_BODIES_MB: whole(
+    16,
+    1_048_576,
+    512,
+    'The memory of a gateway process for request bodies above 1 MB, over all calls until they end, in megabytes. One company may use half of it. At least four times MAX_BODY_BYTES is used. Beyond it, calls are answered with 503.',
+  ),
   LARGE_ANSWERS_MB: whole(
     16,
     1_048_576,

@@ -27,6 +27,7 @@ import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/ser
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
+import type { MemoryLimit } from '../../http/memory-limit.ts';
 import {
   type Counter,
   databaseMetric,
@@ -60,6 +61,7 @@ export async function startGateway(
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
   if (parts.hookMetrics !== null) opening.metrics.add(parts.hookMetrics);
   opening.metrics.add(gatewayMetrics(parts, modelParts));
+  opening.metrics.add(memoryMetrics(app.memory));
   opening.metrics.add(waitingMetrics(dependencies));
   opening.metrics.add(databaseMetric(dependencies));
   const fetch = withGatewayDocs(withMetrics(opening, app.fetch));
@@ -131,7 +133,8 @@ async function openGatewayParts(
     unavailableTools: configuration.unavailableTools,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
     scanLargeBody: openLargeBodies({ clock, log, whenClosing: opening.whenClosing }),
-    largeAnswersBytes: configuration.largeAnswersBytes,
+    largeBodiesBytes: configuration.largeBytes.bodies,
+    largeAnswersBytes: configuration.largeBytes.answers,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
@@ -276,6 +279,31 @@ function gatewayMetrics(
         ),
       ];
     },
+  };
+}
+
+/** What large bodies and answers take of the memory of this process. */
+function memoryMetrics({ bodies, answers }: ReturnType<typeof createGateway>['memory']): MetricSource {
+  const ofBoth = (read: (limit: MemoryLimit) => number) => [
+    { labels: { of: 'bodies' }, value: read(bodies) },
+    { labels: { of: 'answers' }, value: read(answers) },
+  ];
+  return {
+    counters: () => [
+      counter(
+        'turnpike_large_refused_total',
+        'Bodies and answers above 1 MB that were refused because others had taken the memory for them.',
+        ofBoth((limit) => limit.refusedCount()),
+      ),
+    ],
+    gauges: () => [
+      gauge(
+        'turnpike_large_bytes',
+        'Memory that bodies and answers above 1 MB take, of LARGE_BODIES_MB and LARGE_ANSWERS_MB of each process.',
+        'max',
+        ofBoth((limit) => limit.heldBytes()),
+      ),
+    ],
   };
 }
 
