@@ -19,7 +19,7 @@ export const clockFaults: readonly FaultCase[] = [
       const file = `${lab.freshPath()}-clock`;
       const setAhead = (ms: number) => writeFileSync(file, String(ms));
       setAhead(0);
-      const gateway = await lab.start('../../faults/programs/gateway-with-moved-clock.ts', {
+      const gateway = await lab.start('../../faults/programs/service-with-moved-clock.ts', {
         MOVED_CLOCK_FILE: file,
         UPSTREAM_FIRST_BYTE_TIMEOUT_MS: '1000',
       });

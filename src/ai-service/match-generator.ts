@@ -9,7 +9,7 @@ import type { Database } from '../ports/database.ts';
 
 export interface MatchGeneratorParts {
   readonly database: Database;
-  readonly clock: Clock;
+  readonly databaseClock: Clock;
   readonly generator: Generator;
   readonly modelCalls: Pick<PlatformModelCalls, 'breakerState'>;
 }
@@ -56,11 +56,11 @@ export function addMatchGenerator(app: ServiceApp, parts: MatchGeneratorParts): 
 /** The metrics of all processes, with the current counts of this one. */
 export async function metricsOfGenerator({
   database,
-  clock,
+  databaseClock,
   generator,
   modelCalls,
 }: MatchGeneratorParts): Promise<z.output<typeof generatorMetrics>> {
-  const now = { nowMs: clock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
+  const now = { nowMs: databaseClock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
   const { processes, ...total } = await readMetrics(database, now);
   return { ...total, processes: [...processes] };
 }
@@ -76,10 +76,10 @@ async function change(
 
 async function statusOf({
   database,
-  clock,
+  databaseClock,
   generator,
 }: MatchGeneratorParts): Promise<z.output<typeof generatorStatus>> {
-  const now = await readStatus(database, clock.now(), generator.own());
+  const now = await readStatus(database, databaseClock.now(), generator.own());
   return {
     status: now.state,
     uptime_seconds: now.uptimeSeconds,

@@ -10,7 +10,7 @@ import type { QueueDepth } from '../ports/job-queue.ts';
 
 export interface OperationsParts {
   readonly database: Statements;
-  readonly clock: Clock;
+  readonly databaseClock: Clock;
   readonly dependencies: DependencyChecks;
   readonly queues: { depths(): Promise<readonly QueueDepth[]> };
   /** Without tokens the route is not served: the figures are not public. */
@@ -87,8 +87,8 @@ async function summaryOf(parts: OperationsParts): Promise<Summary> {
 type StoredState = Pick<Summary, 'services' | 'payment_events' | 'queues'>;
 const NOTHING_STORED: StoredState = { services: null, payment_events: null, queues: null };
 
-async function storedState({ database, clock, queues }: OperationsParts): Promise<StoredState> {
-  const processes = await listProcesses(database, clock.now());
+async function storedState({ database, databaseClock, queues }: OperationsParts): Promise<StoredState> {
+  const processes = await listProcesses(database, databaseClock.now());
   const { received, deferred, failed, oldestReceivedAt } = await countUnfinishedEvents(database);
   const depths = await queues.depths();
   return {

@@ -76,6 +76,7 @@ export async function openAiService({
   const metrics = createHostMetrics({ clock, parent: null });
   const parts = {
     ...{ clock, log, secrets, metrics, database, sharedState, generator, breakers, jobQueue },
+    databaseClock: clock,
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
     models: { all: () => [ALIAS], cooling: () => [] },
     coolingTargets: () => [],

@@ -99,7 +99,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
   const { mailOutbox, ...sent } = createRecordingOutbox();
   const queued: { readonly queue: string; readonly data: JobData }[] = [];
   const parts: BackendParts = {
-    ...{ clock, log, secrets, database, sharedState, ownState },
+    ...{ clock, databaseClock: clock, log, secrets, database, sharedState, ownState },
     counters: createCompanyCounters({ sharedState, ownState, clock, log }),
     accessTokens: await createAccessTokens([JWT_SECRET], clock),
     mailOutbox,

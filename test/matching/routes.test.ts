@@ -31,7 +31,7 @@ beforeEach(async () => {
   });
   app.use('/api/*', internalAccess([TOKEN]));
   const modelCalls = { ...letterVectors, breakerState: () => 'half-open' as const };
-  addMatchGenerator(app, { database, clock, generator, modelCalls });
+  addMatchGenerator(app, { database, databaseClock: clock, generator, modelCalls });
   ask = async (method, name, token = TOKEN) => {
     const headers = { authorization: `Bearer ${token}` };
     const response = await app.request(`${PATH}/${name}`, { method, headers });

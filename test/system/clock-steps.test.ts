@@ -22,7 +22,7 @@ describe.skipIf(missing)('G-33 a gateway’s clock is set while PostgreSQL is un
     world = await openCreditWorld();
     clockFile = join(world.dataDir, 'clock');
     setAhead(0);
-    gateway = startProcess('../../faults/programs/gateway-with-moved-clock.ts', [], {
+    gateway = startProcess('../../faults/programs/service-with-moved-clock.ts', [], {
       ...world.environment,
       MOVED_CLOCK_FILE: clockFile,
       COMMIT_DEADLINE_MS: '500',

@@ -20,7 +20,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
   const ids = { talent: '', job: '', meeting: '', mail: '' };
   beforeAll(async () => {
     world = await openWorkerWorld();
-    running = await world.start();
+    running = await world.startAhead(-3_600_000);
   }, 120_000);
   afterAll(async () => {
     if (running !== undefined) await world.kill(running);
@@ -35,6 +35,10 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     );
     return rows.map(({ name }) => name).join(' ');
   };
+  const claims = (table: string) =>
+    world.database.query<{ isLive: boolean }>(
+      `select claimed_until > now() as "isLive" from ${table} where claimed_until is not null`,
+    );
   const states = async () => {
     const [row] = await world.database.query<Record<string, unknown>>(
       `select (select status from talents where id = $1) as talent,
@@ -110,6 +114,15 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await until(
       async () => (await activeJobs()) === 'cv document mail meeting' && letterbox.offered.length === 1,
     );
+    // Its clock is an hour behind, and others compare these times with theirs.
+    await until(async () => (await claims('match_changes')).length > 0);
+    for (const table of ['mail_outbox', 'match_changes']) {
+      expect(await claims(table)).not.toContainEqual({ isLive: false });
+    }
+    for (const table of ['match_processes', 'service_processes']) {
+      const rows = `select seen_at > now() - interval '20 minutes' as "isSeen" from ${table}`;
+      expect(await world.database.query(rows)).toEqual([{ isSeen: true }]);
+    }
     await kill();
     toRedis.release();
     expect(provider.counts).toEqual({ cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 });

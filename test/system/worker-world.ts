@@ -36,6 +36,11 @@ interface WorldPlaces {
   drop(): Promise<void>;
 }
 
+async function started(running: RunningProcess): Promise<RunningAiService> {
+  const line = await running.line('ready');
+  return { ...running, url: /http:\S+/.exec(line)?.[0] ?? '' };
+}
+
 export type WorkerWorld = Awaited<ReturnType<typeof openWorkerWorld>>;
 
 /**
@@ -95,9 +100,14 @@ export async function openWorkerWorld(places: WorldPlaces | null = null) {
     /** What the mail server has accepted, by Message-ID. */
     accepted: () => mailServer.received.map(({ eml }) => messageIdOf(eml)),
     async start(changes: Record<string, string> = {}): Promise<RunningAiService> {
-      const running = startProcess('ai-service.ts', [], { ...env, ...changes });
-      const line = await running.line('ready');
-      return { ...running, url: /http:\S+/.exec(line)?.[0] ?? '' };
+      return await started(startProcess('ai-service.ts', [], { ...env, ...changes }));
+    },
+    /** With a clock of its own that is so far ahead of all others. */
+    async startAhead(aheadMs: number): Promise<RunningAiService> {
+      const MOVED_CLOCK_FILE = join(data.folder, 'clock');
+      writeFileSync(MOVED_CLOCK_FILE, String(aheadMs));
+      const program = '../../faults/programs/service-with-moved-clock.ts';
+      return await started(startProcess(program, ['ai-service'], { ...env, MOVED_CLOCK_FILE }));
     },
     /** Holds what a statement locks until it is released. */
     async lock(statement: string, values: readonly (string | bigint)[] = []) {

@@ -36,6 +36,8 @@ type SignUpMode = 'open' | 'invited' | 'closed';
 /** What the operations need: ports, and the domain's parts. */
 export interface GraphqlParts {
   readonly clock: Clock;
+  /** For times that other processes write or compare: heartbeats and leases. */
+  readonly databaseClock: Clock;
   readonly log: Log;
   readonly secrets: Secrets;
   readonly database: Database;

@@ -331,24 +331,24 @@ async function writePack(
 }
 
 /** Longer than two requests with all their retries. */
-const CLAIM_MS = 90_000;
+const CLAIMED_FOR = `interval '90 seconds'`;
 
 type Claimed = 'plan' | 'pack';
 
 const CLAIM = {
-  plan: `update plans set pricing_claimed_until = $3
-    where id = $1 and (pricing_claimed_until is null or pricing_claimed_until <= $2) returning id`,
-  pack: `update credit_packs set pricing_claimed_until = $3
-    where id = $1 and (pricing_claimed_until is null or pricing_claimed_until <= $2) returning id`,
+  plan: `update plans set pricing_claimed_until = now() + ${CLAIMED_FOR}
+    where id = $1 and (pricing_claimed_until is null or pricing_claimed_until <= now()) returning id`,
+  pack: `update credit_packs set pricing_claimed_until = now() + ${CLAIMED_FOR}
+    where id = $1 and (pricing_claimed_until is null or pricing_claimed_until <= now()) returning id`,
 } as const;
 const RELEASE = {
   plan: 'update plans set pricing_claimed_until = null where id = $1',
   pack: 'update credit_packs set pricing_claimed_until = null where id = $1',
 } as const;
 
-async function claim({ database, clock }: ChangeParts, what: Claimed, id: string): Promise<boolean> {
-  const now = clock.now();
-  return (await database.query(CLAIM[what], [id, new Date(now), new Date(now + CLAIM_MS)])).length > 0;
+/** By the database's clock, which all processes share. */
+async function claim({ database }: ChangeParts, what: Claimed, id: string): Promise<boolean> {
+  return (await database.query(CLAIM[what], [id])).length > 0;
 }
 
 async function release({ database }: ChangeParts, what: Claimed, id: string): Promise<void> {

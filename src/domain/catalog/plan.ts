@@ -199,7 +199,7 @@ type SyncedPlans =
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /** Longer than two requests with all their retries. */
-const CLAIM_MS = 90_000;
+const CLAIMED_FOR = `interval '90 seconds'`;
 const WAIT_MS = 100;
 const SOLD = `active and billing_mode <> 'POSTPAID'`;
 
@@ -231,15 +231,14 @@ export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Prom
   }
 }
 
-async function claim({ database, clock }: PlanPricingParts): Promise<Plan | null> {
-  const now = clock.now();
+/** By the database's clock, which all processes share. */
+async function claim({ database }: PlanPricingParts): Promise<Plan | null> {
   const rows = await database.query<Plan>(
-    `update plans set pricing_claimed_until = $2
+    `update plans set pricing_claimed_until = now() + ${CLAIMED_FOR}
      where id = (select id from plans where ${SOLD} and provider_price_id is null
-         and (pricing_claimed_until is null or pricing_claimed_until <= $1)
+         and (pricing_claimed_until is null or pricing_claimed_until <= now())
        order by id limit 1 for update skip locked)
      returning ${PLAN_COLUMNS}`,
-    [new Date(now), new Date(now + CLAIM_MS)],
   );
   return rows[0] ?? null;
 }

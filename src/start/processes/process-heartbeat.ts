@@ -31,7 +31,7 @@ export function reportProcess(
   opening: ServiceOpening,
   { services, breakers, models, workers, jobRates }: HeartbeatParts,
 ): void {
-  const { clock, log, secrets, database, processFigures: figures, hostFigures } = opening;
+  const { databaseClock, log, secrets, database, processFigures: figures, hostFigures } = opening;
   const checks = checksOf(opening);
   const name = {
     ...{ id: secrets.newId(), services, host: hostname(), pid: process.pid, version: manifest.version },
@@ -39,7 +39,7 @@ export function reportProcess(
   };
   const heartbeat = startProcessHeartbeat({
     database,
-    clock,
+    clock: databaseClock,
     log,
     name,
     async report() {

@@ -96,16 +96,19 @@ const RENAMED_QUEUES = [
 
 /** The work that needs neither models nor the payment provider. */
 function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly QueueWork[] {
-  const { configuration } = opening;
+  const { configuration, databaseClock } = opening;
   const { from: address, fromName: name } = configuration.mail;
   const outbox = mailOutbox(opening, jobQueue);
   const alerts = createAlertDispatch({ ...opening, jobQueue, mail: outbox });
   return [
     ...mailWork({
-      ...{ ...opening, jobQueue, mail, sender: { name, address } },
+      ...{ ...opening, clock: databaseClock, jobQueue, mail, sender: { name, address } },
       consoleUrl: consoleUrl(configuration),
     }),
-    ...alertWork({ ...opening, jobQueue, ...alertParts(opening), keepDays: configuration.alerts.keepDays }),
+    ...alertWork({
+      ...{ ...opening, clock: databaseClock, jobQueue, ...alertParts(opening) },
+      keepDays: configuration.alerts.keepDays,
+    }),
     ...callHookWork(hookDeliveryParts(opening)),
     ...creditWork({
       ...{ ...opening, jobQueue, mail: outbox, alerts },

@@ -1,3 +1,4 @@
+import { openDatabaseClock } from '../../adapters/clock/database-clock.ts';
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { isDatabaseFailure } from '../../adapters/database/failure.ts';
 import { migrate } from '../../adapters/database/migrate.ts';
@@ -41,6 +42,8 @@ const DATABASE_THREAD = new URL('./embedded-database-thread.ts', import.meta.url
 export interface Parts {
   readonly configuration: Configuration;
   readonly clock: Clock;
+  /** For leases, due times and heartbeats, on which all processes must agree. */
+  readonly databaseClock: Clock;
   readonly log: Log;
   readonly secrets: Secrets;
   readonly ownSecrets: SecretsInUse;
@@ -93,6 +96,7 @@ export async function connect(
     if (database.deferred !== undefined) await recoverDeferred(configuration, database, log);
     const duplicates = await fillEmailKeys(database);
     if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
+    const databaseClock = await clockOf(configuration, { clock, database, log }, whenClosing);
     const sharedState = await openSharedState(configuration, attached, clock, log);
     whenClosing('shared state', sharedState.close);
     const logStores = ownLog.keepIn(database, sharedState);
@@ -100,6 +104,7 @@ export async function connect(
     return {
       configuration,
       clock,
+      databaseClock,
       log,
       secrets,
       ownSecrets,
@@ -112,6 +117,18 @@ export async function connect(
     await closeAll(log, opened);
     throw error;
   }
+}
+
+/** The embedded database has the clock of the host. */
+async function clockOf(
+  configuration: Configuration,
+  parts: Parameters<typeof openDatabaseClock>[0],
+  whenClosing: (name: string, close: Closing['close']) => void,
+): Promise<Clock> {
+  if (configuration.postgres === null) return parts.clock;
+  const databaseClock = await openDatabaseClock(parts);
+  whenClosing('database clock', databaseClock.close);
+  return databaseClock;
 }
 
 /** Shared by all gateway processes on the same data folder. */

@@ -19,7 +19,7 @@ interface OpenedHooks {
  * to them too.
  */
 export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['log']): OpenedHooks {
-  const { configuration, clock, database, secrets } = opening;
+  const { configuration, clock, databaseClock, database, secrets } = opening;
   const { before, afterUrl, secrets: signing } = configuration.callHooks;
   if (before === null && afterUrl === null) return { callHook: null, calls, metrics: null };
   const webhooks = hookWebhooks(opening);
@@ -27,7 +27,9 @@ export function openCallHooks(opening: Opening, calls: CallBook, log: Opening['l
     before === null ? null : createCallHook({ ...before, webhooks, clock, log, secrets: signing });
   const hook = afterUrl === null ? null : { url: afterUrl, secrets: signing };
   const after =
-    hook === null ? null : createAfterCalls({ ...{ database, clock, log, secrets, webhooks, hook } });
+    hook === null
+      ? null
+      : createAfterCalls({ ...{ database, clock: databaseClock, log, secrets, webhooks, hook } });
   if (after !== null) opening.whenClosing('hook after calls', after.close);
   return {
     callHook,

@@ -6,7 +6,7 @@ import { openApproveHost } from './open-models.ts';
 
 /** For the job that resends what the hook after calls did not accept. */
 export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
-  const { configuration, database, clock, log } = opening;
+  const { configuration, database, databaseClock: clock, log } = opening;
   const { afterUrl, secrets, keepDays } = configuration.callHooks;
   const hook = afterUrl === null ? null : { url: afterUrl, secrets };
   return { database, clock, log, webhooks: hookWebhooks(opening), hook, keepDays };

@@ -116,7 +116,7 @@ interface Matching {
 
 /** The match score generator of this process. It is closed before the models that it calls. */
 async function openMatching(opening: Opening, modelParts: ModelParts): Promise<Matching> {
-  const { database, clock, secrets, configuration, whenClosing } = opening;
+  const { database, clock, databaseClock, secrets, configuration, whenClosing } = opening;
   const log = opening.log.with({ service: 'ai-service' });
   const { models, ownKeys, upstream, breakers, limits, holds, billingStatuses } = modelParts;
   const find = (name: 'embed-default' | 'extract-default') =>
@@ -136,7 +136,7 @@ async function openMatching(opening: Opening, modelParts: ModelParts): Promise<M
   });
   const generator = await startGenerator({
     database,
-    clock,
+    clock: databaseClock,
     log,
     secrets,
     modelCalls,

@@ -49,7 +49,7 @@ async function openBackendParts(
   jobQueue: JobQueue,
   { provider, paymentEvents }: Payments,
 ): Promise<Omit<BackendParts, 'dependencies'>> {
-  const { configuration, clock, secrets, database, sharedState, ownSecrets } = opening;
+  const { configuration, clock, databaseClock, secrets, database, sharedState, ownSecrets } = opening;
   const { maxBodyBytes, answerTimeoutMs, aliasPrefix } = configuration;
   const log = opening.log.with({ service: 'backend' });
   const ownState = createInProcessState({ clock, log });
@@ -58,6 +58,7 @@ async function openBackendParts(
   opening.whenClosing('watchers of the log', logWatchers.close);
   return {
     clock,
+    databaseClock,
     secrets,
     database,
     sharedState,

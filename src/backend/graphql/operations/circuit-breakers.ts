@@ -117,7 +117,10 @@ const resetCircuitBreaker: Declaration = (builder) =>
     }),
   );
 
-type Parts = Pick<GraphqlParts, 'database' | 'sharedState' | 'clock' | 'log' | 'aliasPrefix'>;
+type Parts = Pick<
+  GraphqlParts,
+  'database' | 'sharedState' | 'clock' | 'databaseClock' | 'log' | 'aliasPrefix'
+>;
 
 export const FAILURES_OF_MS = 24 * 3_600_000;
 const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
@@ -128,8 +131,8 @@ const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
  * which are seconds old.
  */
 export async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
-  const { database, clock, log, aliasPrefix } = parts;
-  const nowMs = clock.now();
+  const { database, databaseClock, log, aliasPrefix } = parts;
+  const nowMs = databaseClock.now();
   const [{ targets }, processes, failures] = [
     await readCatalogue(database),
     await listProcesses(database, nowMs),

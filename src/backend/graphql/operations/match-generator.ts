@@ -96,8 +96,8 @@ async function setGenerator(context: RequestContext, desired: DesiredState) {
 }
 
 /** As the processes last reported it, at most a few seconds ago. */
-async function readGenerator({ parts: { database, clock } }: RequestContext) {
-  const nowMs = clock.now();
+async function readGenerator({ parts: { database, databaseClock } }: RequestContext) {
+  const nowMs = databaseClock.now();
   const status = await readStatus(database, nowMs, null);
   // The breaker belongs to the process that answers, so only the metrics endpoint shows it.
   const metrics = await readMetrics(database, { nowMs, own: null, breakerState: 'closed' });

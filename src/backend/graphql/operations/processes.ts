@@ -105,8 +105,8 @@ const serviceProcesses: Declaration = (builder) =>
       type: ['ServiceProcess'],
       description: 'Every process of every service, those with a current heartbeat first.',
       authScopes: { superAdmin: true },
-      async resolve(_root, _args, { parts: { database, clock } }) {
-        return [...(await listProcesses(database, clock.now()))];
+      async resolve(_root, _args, { parts: { database, databaseClock } }) {
+        return [...(await listProcesses(database, databaseClock.now()))];
       },
     }),
   );

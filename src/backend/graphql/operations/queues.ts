@@ -66,8 +66,8 @@ const workQueues: Declaration = (builder) =>
       type: ['WorkQueue'],
       description: 'Every queue of background jobs: waiting, running and dead jobs, and throughput.',
       authScopes: { superAdmin: true },
-      async resolve(_root, _args, { parts: { database, clock, queues } }) {
-        const processes = await listProcesses(database, clock.now());
+      async resolve(_root, _args, { parts: { database, databaseClock, queues } }) {
+        const processes = await listProcesses(database, databaseClock.now());
         const depths = await queues.depths();
         return depths.map((depth) => ({ ...depth, ...paceOf(processes, depth.name) }));
       },
