@@ -2,7 +2,7 @@
  * `npm start`: the three services and the payment sandbox. The gateway runs in its own process, so that load on the
  * backend does not delay model calls; with ONE_PROCESS, everything runs in one process.
  */
-import { startVacuum } from '../adapters/database/pglite/pglite.ts';
+import { startVacuum } from '../adapters/database/pglite/vacuum.ts';
 import type { Listening } from '../http/listen.ts';
 import { run } from './processes/lifecycle.ts';
 import { startPlatform } from './processes/platform-process.ts';

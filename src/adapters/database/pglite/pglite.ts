@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Row, SqlValue, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { RequestChannel } from '../../../ports/request-channel.ts';
@@ -163,32 +162,6 @@ async function openDatabase(options: Bounds, start: StartThread, defersWrites: b
 }
 
 type Run = <T>(timeoutMs: number, work: (thread: Thread) => Promise<T>) => Promise<T>;
-
-const VACUUM_EVERY_MS = 30 * 60_000;
-
-/**
- * Vacuums the embedded database twice an hour: the embedded engine has no autovacuum process, so dead rows would stay on
- * the disk forever.
- */
-export function startVacuum(parts: {
-  readonly database: Pick<Database, 'script'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}): { close(): void } {
-  const { database, clock, log } = parts;
-  let timer = clock.after(VACUUM_EVERY_MS, vacuum);
-
-  function vacuum(): void {
-    database
-      .script('vacuum (analyze)')
-      .catch((error: unknown) => log.warn('the embedded database could not be vacuumed', { error }))
-      .finally(() => {
-        timer = clock.after(VACUUM_EVERY_MS, vacuum);
-      });
-  }
-
-  return { close: () => timer.cancel() };
-}
 
 /**
  * Creates the cluster in a temporary folder and moves it when it is complete, so that a killed process leaves nothing that
