@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { createFetchTransport } from '../../src/adapters/oidc-transport/fetch-transport.ts';
+import { createOidcTransport } from '../../src/adapters/oidc-transport/http-transport.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createOidc } from '../../src/domain/accounts/oidc.ts';
 import type { OidcRules } from '../../src/domain/accounts/oidc-accounts.ts';
@@ -417,13 +417,45 @@ describe('the requests to the provider', () => {
     });
     const issuer = `http://127.0.0.1:${server.port}`;
     const approveHost = () => ({ outcome: 'inside', problem: 'inside the network' }) as const;
-    const transport = createFetchTransport({ issuer, approveHost });
+    const transport = createOidcTransport({ issuer, approveHost, usesProxy: null });
     expect(await transport.getJson(`${issuer}/fine`)).toEqual({ fine: true });
     expect(transport.getJson(`${issuer}/moved`)).rejects.toThrow();
     expect(transport.postForm(`${issuer}/moved`, { code: 'c' }, {})).rejects.toThrow();
     await expect(transport.getJson(`${issuer}/huge`)).rejects.toThrow('too many bytes');
     await expect(transport.getJson('http://169.254.169.254/latest')).rejects.toThrow('inside the network');
     expect(seen).not.toContain('/elsewhere');
+    await server.stop(true);
+  });
+
+  test('connect to the approved addresses of a host that a document names, whatever its name resolves to by then', async () => {
+    const seen: string[] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        seen.push(`${request.method} ${request.headers.get('host')} ${await request.text()}`);
+        const { pathname } = new URL(request.url);
+        if (pathname === '/moved') return Response.redirect('/elsewhere', 307);
+        if (pathname === '/huge') return new Response('x'.repeat(2_000_000));
+        return Response.json({ fine: true });
+      },
+    });
+    const approveHost = () => ({ outcome: 'approved', addresses: ['127.0.0.1'] }) as const;
+    const parts = { issuer: 'https://login.example', approveHost };
+    const transport = createOidcTransport({ ...parts, usesProxy: null });
+    // No resolver has an address of this name.
+    const host = `keys.invalid:${server.port}`;
+    expect(await transport.getJson(`http://${host}/keys`)).toEqual({ fine: true });
+    const answer = { status: 200, body: { fine: true } };
+    expect(await transport.postForm(`http://${host}/token`, { code: 'c d' }, {})).toEqual(answer);
+    expect(seen).toEqual([`GET ${host} `, `POST ${host} code=c+d`]);
+    await expect(transport.getJson(`http://${host}/moved`)).rejects.toThrow('answered 307');
+    await expect(transport.postForm(`http://${host}/moved`, { code: 'c' }, {})).rejects.toThrow();
+    await expect(transport.getJson(`http://${host}/huge`)).rejects.toThrow('too many bytes');
+    expect(seen).toHaveLength(5);
+    const proxied = createOidcTransport({ ...parts, usesProxy: () => true });
+    await expect(proxied.getJson(`http://${host}/keys`)).rejects.toThrow();
+    expect(seen).toHaveLength(5);
     await server.stop(true);
   });
 

@@ -1,9 +1,7 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { isIP } from 'node:net';
 import type { Clock } from '../../ports/clock.ts';
-import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
+import { type ApproveHost, lookupIn } from '../../ports/outgoing-addresses.ts';
 import type { Webhook, WebhookAnswer, WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
@@ -133,17 +131,6 @@ function post({ url, addresses, body, headers, maxBytes, signal }: Sending): Pro
     request.on('error', reject);
     request.end(bytes);
   });
-}
-
-/** Returns the approved addresses, even if the name resolves differently by now. */
-function lookupIn(addresses: readonly string[]): LookupFunction {
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_hostname, options, callback) => {
-    const [first] = all;
-    if (first === undefined) callback(new Error('no address'), '', 4);
-    else if (options.all === true) callback(null, all);
-    else callback(null, first.address, first.family);
-  };
 }
 
 async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Answered> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
-import { createFetchTransport } from '../../adapters/oidc-transport/fetch-transport.ts';
+import { createOidcTransport } from '../../adapters/oidc-transport/http-transport.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { ConsoleBuild } from '../../backend/console-files.ts';
 import { OIDC_CALLBACK_PATH } from '../../backend/oidc-session.ts';
@@ -119,7 +119,9 @@ function openOidc(opening: Opening): Pick<BackendParts, 'oidc'> {
   if (configured === null) return {};
   const { domains, roles, name, ...client } = configured;
   const redirectUri = `${consoleUrl(configuration)}${OIDC_CALLBACK_PATH}`;
-  const transport = createFetchTransport({ issuer: client.issuer, approveHost: openApproveHost(opening) });
+  const { issuer } = client;
+  const { usesProxy } = configuration;
+  const transport = createOidcTransport({ issuer, approveHost: openApproveHost(opening), usesProxy });
   const oidc = createOidc({ settings: { ...client, redirectUri }, transport, clock, secrets });
   return { oidc: { oidc, name, rules: { domains, roles, signUpMode } } };
 }
