@@ -44,6 +44,26 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
+  test('a pooler without DATABASE_DIRECT_URL', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    // What PgBouncer answers to a connection that sets what it does not track.
+    const fields = 'SFATAL\0C08P01\0Munsupported startup parameter: jit\0\0';
+    const answer = Buffer.concat([Buffer.from('E'), Buffer.alloc(4), Buffer.from(fields)]);
+    answer.writeUInt32BE(answer.length - 1, 1);
+    const pooler = Bun.listen({
+      ...{ hostname: '127.0.0.1', port: 0 },
+      socket: { data: (socket) => void socket.end(answer) },
+    });
+    const at = `127.0.0.1:${pooler.port}`;
+    const servers = { DATABASE_URL: `postgres://turnpike@${at}/turnpike`, REDIS_URL: 'redis://127.0.0.1:1' };
+    expect(await refusal({ DATA_DIR: folder, ...servers })).toBe(
+      `turnpike: DATABASE_URL: PostgreSQL at ${at} cannot be used: unsupported startup parameter: jit: ` +
+        'behind a pooler, set DATABASE_DIRECT_URL to PostgreSQL itself\n',
+    );
+    pooler.stop(true);
+    await remove();
+  });
+
   test('a DATA_DIR that cannot be written', async () => {
     const { folder, remove } = await emptyDataFolder();
     writeFileSync(folder, 'a file, not a folder');

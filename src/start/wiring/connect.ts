@@ -186,6 +186,9 @@ const CONNECTION_ADVICE: Readonly<Record<string, string>> = {
 
 function connectionAdvice(error: unknown): string {
   if (!isDatabaseFailure(error)) return '';
+  if (/unsupported startup parameter/i.test(error.message)) {
+    return ': behind a pooler, set DATABASE_DIRECT_URL to PostgreSQL itself';
+  }
   if (error.sqlState !== null) {
     const advice = CONNECTION_ADVICE[error.sqlState];
     return advice === undefined ? '' : `: ${advice}`;
