@@ -66,7 +66,23 @@ export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await page.setViewportSize({ width: 1280, height: 900 });
+  await walkCharged(page, ask, requestId);
   await walkSpentKey(page, demo, ask);
+}
+
+/** From a transaction to the request that it was charged for; the link of one that is not stored says so. */
+async function walkCharged(page: Page, ask: Ask, requestId: string): Promise<void> {
+  const { calls } = await ask<{ calls: { nodes: { id: string }[] } }>(
+    'query($requestId: String!) { calls(filter: { requestId: $requestId }) { nodes { id } } }',
+    { requestId },
+  );
+  await moveTo(page, '/billing?type=USAGE');
+  await page.getByRole('link', { name: `Usage: request ${calls.nodes[0]?.id}` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(requestId).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await moveTo(page, `/requests?open=${crypto.randomUUID()}`);
+  await page.getByText('The request of this link is no longer stored.').waitFor();
 }
 
 /** A key over its own limit is not a company without credits: the page says which it was, and where the limit is. */

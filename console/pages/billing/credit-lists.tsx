@@ -1,4 +1,5 @@
 import { useEffect } from 'react';
+import { Link } from 'wouter';
 import { PeriodFields, useFilters } from '../../operations/filters.tsx';
 import { Act } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/files.ts';
@@ -13,7 +14,7 @@ import { usePages } from '../../session/use-query.ts';
 const TRANSACTIONS =
   graphql(`query($after: ID, $types: [CreditTransactionType!], $search: String, $from: DateTime, $to: DateTime) {
   creditTransactions(first: 10, after: $after, types: $types, search: $search, from: $from, to: $to) {
-    nodes { id type credits balanceAfter reason createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
+    nodes { id type source credits balanceAfter reason createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
 const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
   nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
 const INVOICES = graphql(`query($after: ID, $search: String, $status: InvoiceStatus) {
@@ -98,7 +99,7 @@ export function Transactions({ changedAt }: { changedAt: string }) {
         }
         columns={[
           { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
-          { name: 'What', show: (one) => spoken(one.type) },
+          { name: 'What', show: (one) => <Kind {...one} /> },
           { name: 'Reason', show: ({ reason }) => reason ?? '' },
           {
             name: 'Credits',
@@ -113,6 +114,17 @@ export function Transactions({ changedAt }: { changedAt: string }) {
         ]}
       />
     </Card>
+  );
+}
+
+/** Usage leads to the request that it was charged for. */
+function Kind({ type, source }: Pick<RowOf<typeof TRANSACTIONS>, 'type' | 'source'>) {
+  const callId = /^call:([0-9a-f-]{36})$/.exec(source)?.[1];
+  if (callId === undefined) return spoken(type);
+  return (
+    <Link href={`/requests?open=${callId}`} aria-label={`${spoken(type)}: request ${callId}`}>
+      {spoken(type)}
+    </Link>
   );
 }
 

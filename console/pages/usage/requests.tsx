@@ -5,7 +5,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
 import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { Breakable, count, credits, exact, latency, Moment } from '../../parts/words.tsx';
+import { Breakable, count, credits, latency, Moment } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
@@ -66,9 +66,9 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
   const shown = [...(pages.nodes ?? []), opened].find((call) => call?.id === filter('open')) ?? null;
   const open = (call: Call) => {
     setOpened(call);
-    setFilters({ open: call.id, of: call.requestId });
+    setFilters({ open: call.id });
   };
-  const close = () => setFilters({ open: '', of: '' });
+  const close = () => setFilters({ open: '' });
   const isOperator = companyId === null;
   const isFiltered = address.trim() !== '';
   return (
@@ -103,8 +103,8 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
       </Card>
       {isOperator && <RefusedAddresses />}
       {shown !== null && <RequestDetails call={shown} close={close} />}
-      {shown === null && pages.nodes !== null && filter('of') !== '' && (
-        <LinkedRequest id={filter('open')} requestId={filter('of')} companyId={companyId} close={close} />
+      {shown === null && pages.nodes !== null && filter('open') !== '' && (
+        <LinkedRequest id={filter('open')} companyId={companyId} close={close} />
       )}
     </Page>
   );
@@ -124,26 +124,17 @@ function EmptyLog(props: { isFiltered: boolean; isOperator: boolean; hasMore: bo
 
 interface LinkedRequestProps {
   readonly id: string;
-  readonly requestId: string;
   readonly companyId: string | null;
   close(): void;
 }
 
 /** A linked request that the list does not contain, because it is older or the filters exclude it. */
-function LinkedRequest({ id, requestId, companyId, close }: LinkedRequestProps) {
-  const filter = { requestId, ...given('companyId', companyId ?? '') };
-  const { data, error, reload } = useQuery(CALLS, { filter });
-  const call = data?.calls.nodes.find((one) => one.id === id);
+function LinkedRequest({ id, companyId, close }: LinkedRequestProps) {
+  const { data, error, reload } = useQuery(CALLS, { filter: { id, ...given('companyId', companyId ?? '') } });
+  const call = data?.calls.nodes[0];
   if (call !== undefined) return <RequestDetails call={call} close={close} />;
   if (data === null) return <Problem error={error} retry={reload} />;
-  const { searchedUntil } = data.calls;
-  return (
-    <Notice mood="warn">
-      {searchedUntil === null
-        ? `The request ${requestId} of this link is no longer stored.`
-        : `The request ${requestId} of this link is not among those since ${exact(searchedUntil)}. To search further back, filter by its id.`}
-    </Notice>
-  );
+  return <Notice mood="warn">The request of this link is no longer stored.</Notice>;
 }
 
 function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Column<Call>[] {
@@ -223,6 +214,9 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
   const key = FIELDS.map(filter).join('\n');
   const nothing = Object.fromEntries(FIELDS.map((name) => [name, '']));
   const place = useFocusKept(key);
+  const span = spanIn(filter);
+  const isListed = SPANS.some(([value]) => value === span);
+  const spans = isListed ? SPANS : [...SPANS, [span, `The last ${span} hours`] as const];
   return (
     <div ref={place}>
       <Form
@@ -239,8 +233,8 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
         }}
       >
         <div className="columns many">
-          <Choice label="Time" name="time" defaultValue={filter('time')}>
-            {SPANS.map(([value, name]) => (
+          <Choice label="Time" name="time" defaultValue={span}>
+            {spans.map(([value, name]) => (
               <option key={value} value={value}>
                 {name}
               </option>
@@ -302,17 +296,27 @@ function useFocusKept(key: string) {
   return place;
 }
 
+function hoursIn(filter: (name: string) => string): number | null {
+  const hours = Number(filter('time'));
+  return hours > 0 && hours <= MOST_HOURS ? hours : null;
+}
+
+/** The value of the field for the time that the URL filters by. */
+function spanIn(filter: (name: string) => string): string {
+  if (hoursIn(filter) !== null) return filter('time');
+  return filter('time') === 'own' || filter('from') !== '' || filter('to') !== '' ? 'own' : '';
+}
+
 /** The filter in the URL. A status, minimum or time that cannot be parsed is ignored. */
 function filterOf(filter: (name: string) => string, companyId: string | null) {
   const numberIn = (name: string) => (filter(name) === '' ? Number.NaN : Number(filter(name)));
   const [status, minDurationMs, minCredits] = [numberIn('status'), numberIn('ms'), numberIn('credits')];
-  const hours = Number(filter('time'));
-  const own = !(hours > 0 && hours <= MOST_HOURS);
-  const from = own ? isoOf(filter('from')) : new Date(Date.now() - hours * HOUR_MS).toISOString();
+  const hours = hoursIn(filter);
+  const from = hours === null ? isoOf(filter('from')) : new Date(Date.now() - hours * HOUR_MS).toISOString();
   return {
     ...given('companyId', companyId ?? filter('company')),
     ...given('from', from),
-    ...given('to', own ? isoOf(filter('to')) : ''),
+    ...given('to', hours === null ? isoOf(filter('to')) : ''),
     ...given('apiKeyId', filter('key')),
     ...given('model', filter('model')),
     ...given('code', filter('code')),

@@ -240,6 +240,7 @@ const calls: Declaration = (builder) => {
   const filterInput = builder.inputType('CallFilter', {
     description: 'Omitted fields do not filter.',
     fields: (t) => ({
+      id: t.id({ description: 'One call: the `source` of the transaction that it was charged by names it.' }),
       from: t.field({ type: 'DateTime', description: 'Not before.' }),
       to: t.field({ type: 'DateTime', description: 'Before.' }),
       apiKeyId: t.id(),
@@ -271,6 +272,7 @@ const calls: Declaration = (builder) => {
         if (from !== null && to !== null && from >= to) throw badInput('to', 'it must be after `from`');
         const filter: CallLogFilter = {
           ...{ from, to, status, minDurationMs },
+          id: given.id == null ? null : idOf('call', given.id),
           companyId: await companyOfCalls(context, requestedId),
           keyId: given.apiKeyId == null ? null : idOf('API key', given.apiKeyId),
           model: boundedOrNull('line', 'model', given.model),

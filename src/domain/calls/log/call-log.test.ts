@@ -82,6 +82,11 @@ describe('the log of calls', () => {
 
   test('shows a call with all its details', async () => {
     const [shown] = (await pageOf({ companyId, requestId: 'mine-40' })).calls;
+    const id = calls[40]?.id ?? '';
+    expect((await pageOf({ companyId, id })).calls).toEqual([shown as NonNullable<typeof shown>]);
+    expect((await pageOf({ companyId: other, id })).calls).toEqual([]);
+    expect((await pageOf({ companyId, id, status: 599 })).calls).toEqual([]);
+    expect((await pageOf({ companyId, id, to: new Date(START) })).calls).toEqual([]);
     expect(shown).toMatchObject({
       ...{ id: calls[40]?.id ?? '', requestId: 'mine-40', companyId, keyId: calls[40]?.keyId ?? '' },
       ...{ startedAt: new Date(START + 13_000), endpoint: 'chat/completions', overMcp: false },

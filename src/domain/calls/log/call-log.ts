@@ -53,6 +53,7 @@ export interface LoggedCall {
 
 /** A field that is null or omitted does not filter. */
 export interface CallLogFilter {
+  readonly id?: string | null | undefined;
   readonly companyId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
   /** Inclusive. */
@@ -97,6 +98,10 @@ export async function listCalls(
   mostScanned = MOST_SCANNED,
 ): Promise<CallLogPage> {
   if (!(await isOwnKey(statements, filter))) return { calls: [], next: null, searchedUntil: null };
+  if (filter.id != null) {
+    const calls = await findById(statements, filter, filter.id);
+    return { calls, next: null, searchedUntil: null };
+  }
   if (filter.requestId != null && page.after === null) {
     const found = await findByRequestId(statements, filter, filter.requestId);
     if (found.length > 0) return { calls: found.slice(0, page.limit), next: null, searchedUntil: null };
@@ -245,6 +250,21 @@ function matching(filter: CallLogFilter, values: SqlValue[]): string {
     ...(filter.minChargeMicro == null ? [] : [`charge_micro >= ${value(filter.minChargeMicro)}::bigint`]),
   ];
   return conditions.length === 0 ? 'true' : `(${conditions.join(' and ')})`;
+}
+
+/** By the primary key. The rest of the filter applies too. */
+async function findById(
+  statements: Statements,
+  filter: CallLogFilter,
+  id: string,
+): Promise<readonly LoggedCall[]> {
+  const { values, place } = placeOf(filter, null);
+  const matches = matching(filter, values);
+  const rows = await statements.query<StoredCall>(
+    `select ${COLUMNS} from calls where id = $${values.push(id)}::uuid and ${place} and ${matches}`,
+    values,
+  );
+  return rows.map(callOf);
 }
 
 const OWN_REQUEST_ID = /^req_([0-9a-f]{12})[0-9a-f]{12}$/;
