@@ -93,6 +93,20 @@ export async function walkPlaygroundLeft(world: BrowserSystem, page: Page): Prom
   await button(page, 'Send').click();
   await page.getByText(/completion tokens/).waitFor();
   expect(keys[1]).toBe(keys[0] as string);
+  await chargeOfTheGateway(page);
+}
+
+/** The price list in the browser does not know tiers, tools and cached answers: the charge is that of the record. */
+async function chargeOfTheGateway(page: Page): Promise<void> {
+  const charged = { promptTokens: 7, completionTokens: null, credits: 1.5 };
+  await page.route('**/graphql', async (route) => {
+    const isMeant = route.request().postData()?.includes('completionTokens credits') === true;
+    if (isMeant) await route.fulfill({ json: { data: { calls: { nodes: [charged] } } } });
+    else await route.continue();
+  });
+  await button(page, 'Send').click();
+  await page.getByText('7 prompt tokens, 0 completion tokens, 1.50 credits').waitFor();
+  await page.unroute('**/graphql');
 }
 
 /** Focus returns to what opened a dialog; buttons of rows have names of their own; a refused field is marked. */

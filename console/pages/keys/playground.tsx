@@ -3,25 +3,23 @@ import { Copy } from '../../parts/dialog.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
-import { count, credits } from '../../parts/words.tsx';
 import { AnswerError } from '../../session/answer-error.ts';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
-import { graphql, type RowOf } from '../../session/graphql.ts';
+import { graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
+import { Charge } from './charge.tsx';
 import { SAMPLE_ALIAS } from './shown-key.tsx';
 
-const ALIASES = graphql(`{ modelAliases { alias kind prices { prompt cached completion } } }`);
+const ALIASES = graphql(`{ modelAliases { alias kind } }`);
 const CREATE = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
 const KEY_LIFE_MS = 60 * 60_000;
 const RENEW_BEFORE_MS = 60_000;
 
-/** Credits per million tokens. */
-type ModelPrice = RowOf<typeof ALIASES>['prices'][number];
-
 interface Answer {
   readonly text: string;
-  readonly usage: StreamedUsage | null;
-  readonly isStopped: boolean;
+  /** Null until the response has begun. */
+  readonly requestId: string | null;
+  readonly state: 'running' | 'stopped' | 'complete';
 }
 
 export function Playground() {
@@ -31,7 +29,6 @@ export function Playground() {
   const playgroundKey = usePlaygroundKey();
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [body, setBody] = useState<string | null>(null);
-  const [price, setPrice] = useState<ModelPrice | null>(null);
   const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController | null>(null);
   // Leaving the page ends the call, so that no output is generated and charged without a reader.
@@ -50,14 +47,18 @@ export function Playground() {
     const key = await playgroundKey.get();
     if (control.signal.aborted) return;
     setBody(JSON.stringify(wanted));
-    setPrice(chat.find((one) => one.alias === alias)?.prices[0] ?? null);
-    setAnswer({ text: '', usage: null, isStopped: false });
-    const onText = (part: string) =>
-      setAnswer((now) => ({ usage: null, isStopped: false, text: (now?.text ?? '') + part }));
+    setAnswer({ text: '', requestId: null, state: 'running' });
+    const change = (to: (now: Answer) => Partial<Answer>) =>
+      setAnswer((now) => (now === null ? null : { ...now, ...to(now) }));
+    const call = { gatewayUrl, key, body: wanted, signal: control.signal };
     setRunning(true);
     try {
-      const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, onText });
-      setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
+      const state = await streamChat({
+        ...call,
+        onStart: (requestId) => change(() => ({ requestId })),
+        onText: (part) => change(({ text }) => ({ text: text + part })),
+      });
+      change(() => ({ state }));
     } catch (error) {
       // The key was revoked, for example on the API keys page: the next call creates a new one.
       if (error instanceof AnswerError && error.status === 401) playgroundKey.drop();
@@ -98,21 +99,14 @@ export function Playground() {
               {answer.text}
             </p>
           )}
-          {answer?.isStopped === true && <Notice mood="warn">You stopped it.</Notice>}
-          {answer?.usage != null && <Cost usage={answer.usage} price={price} />}
+          {answer?.state === 'stopped' && <Notice mood="warn">You stopped it.</Notice>}
+          {answer !== null && answer.state !== 'running' && answer.requestId !== null && (
+            <Charge requestId={answer.requestId} />
+          )}
           {body !== null && <Equivalent gatewayUrl={gatewayUrl} body={body} />}
         </Card>
       </div>
     </Page>
-  );
-}
-
-function Cost({ usage, price }: { usage: StreamedUsage; price: ModelPrice | null }) {
-  return (
-    <Notice>
-      {count(usage.promptTokens)} prompt tokens, {count(usage.completionTokens)} completion tokens
-      {price !== null && `, ${credits(priceOf(usage, price))} credits`}
-    </Notice>
   );
 }
 
@@ -155,19 +149,8 @@ export function usePlaygroundKey(): { get(): Promise<string>; drop(): void } {
   };
 }
 
-interface StreamedUsage {
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-}
-
 interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
-  readonly usage?: {
-    readonly prompt_tokens: number;
-    readonly completion_tokens: number;
-    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
-  } | null;
   readonly error?: { readonly message: string; readonly code?: string | null };
 }
 
@@ -176,24 +159,17 @@ interface ChatCall {
   readonly key: string;
   readonly body: object;
   readonly signal: AbortSignal;
+  onStart(requestId: string | null): void;
   onText(part: string): void;
 }
 
-function priceOf(usage: StreamedUsage, price: ModelPrice): number {
-  const fresh = usage.promptTokens - usage.cachedTokens;
-  const perMillion =
-    fresh * price.prompt + usage.cachedTokens * price.cached + usage.completionTokens * price.completion;
-  return perMillion / 1_000_000;
-}
-
 /** Calls the gateway from the browser and streams the answer. If the user stops it, that is not an error. */
-async function streamChat(call: ChatCall): Promise<{ usage: StreamedUsage | null; isStopped: boolean }> {
-  let usage: StreamedUsage | null = null;
+async function streamChat(call: ChatCall): Promise<'stopped' | 'complete'> {
   try {
     const response = await fetch(`${call.gatewayUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${call.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...call.body, stream_options: { include_usage: true } }),
+      body: JSON.stringify(call.body),
       signal: call.signal,
     });
     const requestId = response.headers.get('x-request-id');
@@ -202,29 +178,21 @@ async function streamChat(call: ChatCall): Promise<{ usage: StreamedUsage | null
       const message = refusal.error?.message ?? `The gateway answered ${response.status}.`;
       throw new AnswerError(message, refusal.error?.code ?? '', requestId, { status: response.status });
     }
+    call.onStart(requestId);
     for await (const data of eventsOf(response.body)) {
       if (data === '[DONE]') break;
       const chunk = JSON.parse(data) as Chunk;
       if (chunk.error !== undefined) throw new AnswerError(chunk.error.message, 'STREAM', requestId);
       const part = chunk.choices?.[0]?.delta?.content;
       if (part) call.onText(part);
-      if (chunk.usage) usage = usageOf(chunk.usage);
     }
-    return { usage, isStopped: false };
+    return 'complete';
   } catch (error) {
-    if (call.signal.aborted) return { usage, isStopped: true };
+    if (call.signal.aborted) return 'stopped';
     throw error instanceof TypeError
       ? new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null)
       : error;
   }
-}
-
-function usageOf(usage: NonNullable<Chunk['usage']>): StreamedUsage {
-  return {
-    promptTokens: usage.prompt_tokens,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
-    completionTokens: usage.completion_tokens,
-  };
 }
 
 async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {

@@ -6,6 +6,7 @@ import { AnswerError, fieldError } from '../../session/answer-error.ts';
 import { useConsole } from '../../session/console-context.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { PAYLOAD, prettyJson } from '../usage/payloads.tsx';
+import { Charge } from './charge.tsx';
 import { usePlaygroundKey } from './playground.tsx';
 
 /** The playground for a stored call: its body can be edited and sent again to the same route. */
@@ -14,7 +15,7 @@ export function SendAgain() {
   const { gatewayUrl } = useConsole();
   const result = useQuery(PAYLOAD, { requestId });
   const keyFor = usePlaygroundKey();
-  const [answer, setAnswer] = useState<string | null>(null);
+  const [answer, setAnswer] = useState<WholeAnswer | null>(null);
   const stop = useRef<AbortController | null>(null);
   // Leaving the page ends the call, as in the playground.
   useEffect(() => () => stop.current?.abort(), []);
@@ -62,7 +63,10 @@ export function SendAgain() {
             {answer === null ? (
               <Empty title="No answer yet">Send the request, in one piece and without a stream.</Empty>
             ) : (
-              <pre data-testid="answer">{prettyJson(answer)}</pre>
+              <>
+                <pre data-testid="answer">{prettyJson(answer.text)}</pre>
+                {answer.requestId !== null && <Charge requestId={answer.requestId} />}
+              </>
             )}
           </Card>
         </div>
@@ -92,17 +96,22 @@ interface WholeCall {
   readonly signal: AbortSignal;
 }
 
-async function sent({ url, key, body, signal }: WholeCall): Promise<string> {
+interface WholeAnswer {
+  readonly text: string;
+  readonly requestId: string | null;
+}
+
+async function sent({ url, key, body, signal }: WholeCall): Promise<WholeAnswer> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const response = await fetch(url, { method: 'POST', headers, body, signal }).catch(() => {
     throw new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null);
   });
   const text = await response.text();
-  if (response.ok) return text;
+  const requestId = response.headers.get('x-request-id');
+  if (response.ok) return { text, requestId };
   const { status } = response;
   const refusal = parsed(text) as { error?: { message?: string; code?: string | null } } | null;
   const message = refusal?.error?.message ?? `The gateway answered ${status}.`;
-  const requestId = response.headers.get('x-request-id');
   throw new AnswerError(message, refusal?.error?.code ?? '', requestId, { status });
 }
 
