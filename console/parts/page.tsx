@@ -89,8 +89,9 @@ const lengthOf = (value: ReactNode) =>
 export type Mood = 'good' | 'bad' | 'warn' | 'plain';
 
 /**
- * Errors are announced as they appear. For other notices the live region is rendered first and its text afterwards,
- * because screen readers announce what is added to a region.
+ * Errors are announced as they appear. For other notices the live region is rendered first and its text becomes visible
+ * afterwards, because screen readers announce what is added to a region. The text has its place from the beginning:
+ * what is below does not move.
  */
 export function Notice({ mood = 'plain', children }: { mood?: Mood; children: ReactNode }) {
   const isError = mood === 'bad';
@@ -105,7 +106,7 @@ export function Notice({ mood = 'plain', children }: { mood?: Mood; children: Re
   }, [isPlaced]);
   return (
     <div className={`notice ${mood}`} role={isError ? 'alert' : 'status'}>
-      {isPlaced && children}
+      <div data-placed={isPlaced}>{children}</div>
     </div>
   );
 }
