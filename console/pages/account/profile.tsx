@@ -1,9 +1,9 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
+import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { exact, Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
@@ -61,23 +61,19 @@ function ChangePassword({ changed }: { changed(): Promise<void> }) {
 
 function Leave({ person }: { person: Person }) {
   const { session } = useConsole();
-  const { data } = useQuery(MEMBERS);
-  const isAdmin = ({ role }: { role: string | null }) => role === 'COMPANY_ADMIN';
-  const isOnlyAdmin =
-    isAdmin(person) &&
-    data?.members.pageInfo.hasNextPage === false &&
-    data.members.nodes.filter(isAdmin).length === 1;
+  const { data, error, reload } = useQuery(MEMBERS);
   const leave = async () => {
     await session.request(LEAVE);
     await session.logOut();
   };
+  const reason = data === null ? null : whyNotLeave(person, data.members);
   return (
     <Card title="Leave">
-      {isOnlyAdmin ? (
-        <p className="quiet">
-          The last admin of a company cannot leave. Make another person an admin under{' '}
-          <Link href="/team">Team</Link> first.
-        </p>
+      <Problem error={error} retry={reload} />
+      {data === null ? (
+        error === null && <Bones lines={2} />
+      ) : reason !== null ? (
+        <p className="quiet">{reason}</p>
       ) : (
         <>
           <p className="quiet">Your account is closed.</p>
@@ -92,6 +88,22 @@ function Leave({ person }: { person: Person }) {
         </>
       )}
     </Card>
+  );
+}
+
+/** Null if the user may leave, as far as the first members show: the server decides. */
+function whyNotLeave({ role }: Person, { nodes, pageInfo }: DataOf<typeof MEMBERS>['members']): ReactNode {
+  const admins = nodes.filter((one) => one.role === 'COMPANY_ADMIN').length;
+  if (role !== 'COMPANY_ADMIN' || pageInfo.hasNextPage || admins > 1) return null;
+  const team = <Link href="/team">Team</Link>;
+  if (nodes.length > 1) {
+    return <>The last admin of a company cannot leave. Make another person an admin under {team} first.</>;
+  }
+  return (
+    <>
+      The last admin of a company cannot leave. As you are its only person, invite another admin under {team},
+      and leave once they have joined. To close the company, contact the operator of this service.
+    </>
   );
 }
 
