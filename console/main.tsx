@@ -23,8 +23,8 @@ const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
 guardUnsaved();
 const session = createSession();
-void session.open();
-returnToPage();
+const isNew = returnToPage();
+void session.open({ isNew });
 // An error that the boundary shows is not logged to the browser's console as well.
 createRoot(place, { onCaughtError: () => undefined }).render(
   <StrictMode>

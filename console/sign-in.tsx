@@ -247,8 +247,9 @@ function VerifyEmail() {
   const [isDone, setDone] = useState(false);
   const verify = async () => {
     await session.request(VERIFY, { token });
-    setDone(true);
+    // First, so that the console does not ask for what is done.
     if (session.state().status === 'in') await session.open();
+    setDone(true);
   };
   if (token === '') return <BrokenLink title="Verify your address" />;
   return (

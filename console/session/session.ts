@@ -19,8 +19,8 @@ export type SignInRoute = 'login' | 'sign-up' | 'accept-invitation' | 'reset-pas
 export interface Session {
   state(): SessionState;
   subscribe(changed: () => void): () => void;
-  /** Resumes the session of the browser's cookie, if there is one. */
-  open(): Promise<void>;
+  /** Resumes the session of the browser's cookie, if there is one. The other tabs hear of a new one. */
+  open(options?: { readonly isNew?: boolean }): Promise<void>;
   signIn(route: SignInRoute, variables: object): Promise<void>;
   logOut(): Promise<void>;
   /** An access token that is valid for a while, refreshed if necessary; null without a session. */
@@ -43,7 +43,10 @@ interface Tokens {
 }
 
 const REFRESH_BEFORE_MS = 60_000;
-/** A page that sends no requests detects within this time that its session has ended. */
+/**
+ * Within this time a visible page detects that its session has ended, or that its user was changed elsewhere: another
+ * role, an address that was verified on another device.
+ */
 const CHECK_EVERY_MS = 30_000;
 
 /**
@@ -58,7 +61,9 @@ export function createSession(): Session {
   let refreshing: Promise<void> | null = null;
   const watchers = new Set<() => void>();
   const listeners = new Set<() => void>();
-  let answeredAt = Date.now();
+  /** Questions who the user is, counted; answers to those up to `answered` are outdated. */
+  let asked = 0;
+  let answered = 0;
   let askForCode: (() => Promise<boolean>) | null = null;
   const otherTabs = new BroadcastChannel('turnpike-session');
 
@@ -69,10 +74,12 @@ export function createSession(): Session {
   const personId = () => (state.status === 'in' ? state.person.id : null);
   const out = () => {
     tokens = null;
+    answered = asked;
     if (state.status !== 'out') become({ status: 'out' });
   };
   const end = () => {
     tokens = null;
+    answered = asked;
     if (state.status !== 'in') return out();
     if (!state.hasEnded) become({ ...state, hasEnded: true });
   };
@@ -92,7 +99,10 @@ export function createSession(): Session {
         const person = personId() === null ? null : await personOf(session);
         if (person !== null && personId() === null) return;
         tokens = session;
-        if (person !== null) welcome(person);
+        if (person === null) return;
+        // Earlier questions were asked with the earlier token.
+        answered = asked;
+        welcome(person);
       })
       .finally(() => {
         refreshing = null;
@@ -101,7 +111,8 @@ export function createSession(): Session {
   };
   const isStale = () => tokens === null || Date.parse(tokens.expiresAt) - Date.now() < REFRESH_BEFORE_MS;
   const token = async () => {
-    if (state.status === 'out' || (tokens === null && state.status === 'in' && state.hasEnded)) return null;
+    const isOver = state.status === 'out' || (state.status === 'in' && state.hasEnded);
+    if (isOver && tokens === null) return null;
     if (isStale()) await refresh();
     return tokens?.accessToken ?? null;
   };
@@ -120,7 +131,6 @@ export function createSession(): Session {
     };
     try {
       const answer = await once();
-      answeredAt = Date.now();
       if (query.startsWith('mutation')) otherTabs.postMessage('changed');
       return answer;
     } catch (error) {
@@ -135,23 +145,30 @@ export function createSession(): Session {
   };
   const learnWho = async () => {
     if (tokens === null) return end();
-    welcome((await request(WHO_AM_I)).whoAmI);
+    asked += 1;
+    const mine = asked;
+    const { whoAmI } = await request(WHO_AM_I);
+    // A later question was answered first, or the user has logged out.
+    if (mine <= answered) return;
+    answered = mine;
+    welcome(whoAmI);
   };
-  const open = async () => {
+  const open: Session['open'] = async ({ isNew = false } = {}) => {
     try {
-      if (state.status !== 'in') become({ status: 'opening' });
+      if (state.status === 'unreachable') become({ status: 'opening' });
       await refresh();
       await learnWho();
+      if (isNew && state.status === 'in') otherTabs.postMessage('in');
     } catch (error) {
+      // The next check asks again.
       if (state.status === 'in') return;
+      // A form for visitors stays as it is.
+      if (state.status === 'out') return out();
       become({ status: 'unreachable', error: asError(error) });
     }
   };
-
   const check = () => {
-    const isDue = Date.now() - answeredAt >= CHECK_EVERY_MS && document.visibilityState === 'visible';
-    if (!isDue || state.status !== 'in' || state.hasEnded) return;
-    answeredAt = Date.now();
+    if (document.visibilityState !== 'visible' || state.status !== 'in' || state.hasEnded) return;
     learnWho().catch(() => undefined);
   };
   setInterval(check, CHECK_EVERY_MS);
@@ -160,6 +177,8 @@ export function createSession(): Session {
   otherTabs.onmessage = ({ data }) => {
     if (data === 'out') return out();
     if (data === 'changed') {
+      // The change may be of the user, such as a verified address.
+      check();
       for (const listener of listeners) listener();
       return;
     }
@@ -175,7 +194,6 @@ export function createSession(): Session {
     async signIn(route, variables) {
       const known = route === 'change-password' ? await token() : null;
       tokens = (await post<{ session: Tokens }>(`/session/${route}`, variables, known)).session;
-      if (state.status === 'out') state = { status: 'opening' };
       try {
         await learnWho();
       } catch (error) {

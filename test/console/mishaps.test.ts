@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Locator, Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { askAs, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { askAs, logIn, mailedLink, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { loadAgain, moveTo, settled } from './page-checks.ts';
 
 describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
@@ -196,7 +196,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.route('**/graphql', async (route) => {
       const answer = await route.fetch();
       const text = await answer.text();
-      const isList = route.request().postData()?.includes('requestId":"') === false;
+      const isList = route.request().postData()?.includes('"filter":{"id":"') === false;
       const emptied = text.replace(/"nodes":\[\{.*\}\],"pageInfo"/, '"nodes":[],"pageInfo"');
       await route.fulfill({ response: answer, body: isList && text.includes('"calls"') ? emptied : text });
     });
@@ -302,16 +302,22 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await moveTo(page, '/matches');
     await page.evaluate(() => {
       const places: string[] = [];
-      Object.assign(window, { places });
+      const heights: number[] = [];
+      Object.assign(window, { places, heights });
       const isNotice = (one: Node) => one instanceof Element && one.matches('.notice[role=status]');
       new MutationObserver((changes) => {
         const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter(isNotice);
-        places.push(...added.map((one) => one.textContent ?? ''));
+        places.push(...added.map((one) => (one as HTMLElement).innerText));
+        heights.push(...added.map((one) => (one as HTMLElement).offsetHeight));
       }).observe(document.body, { childList: true, subtree: true });
     });
     await button('Set the weights').click();
     await page.getByRole('status').getByText('Set. The matches').waitFor();
     expect(await page.evaluate(() => (window as unknown as { places: string[] }).places)).toEqual(['']);
+    // Its text has its place from the beginning: what is below does not move away from a click.
+    const height = await page.getByRole('status').filter({ hasText: 'Set. The matches' }).boundingBox();
+    const heights = await page.evaluate(() => (window as unknown as { heights: number[] }).heights);
+    expect(heights).toEqual([Math.round(height?.height ?? 0)]);
     await isFocused('Set the weights');
 
     const visitor = await world.visit();
@@ -349,6 +355,21 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     // A span in the URL that is no number is ignored.
     await moveTo(page, '/requests?time=abc');
     await settled(page);
+    const time = page.getByLabel('Time').locator('option:checked');
+    expect(await time.innerText()).toBe('All that is stored');
+    // The fields show what the URL filters by, and applying them does not change it.
+    for (const [search, shown] of [
+      ['?time=48', 'The last 48 hours'],
+      ['?from=2026-01-02T03:04', 'From and until'],
+    ] as const) {
+      await moveTo(page, `/requests${search}`);
+      await time.getByText(shown).waitFor({ state: 'attached' });
+    }
+    await moveTo(page, '/requests?time=48');
+    await time.getByText('The last 48 hours').waitFor({ state: 'attached' });
+    await page.getByLabel('Model').fill('svc/chat-default');
+    await button('Apply').click();
+    await page.waitForURL(/time=48&model=/);
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   });
 
@@ -363,6 +384,29 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(await menu.getAttribute('aria-expanded')).toBe('false');
     expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test('an address that is verified on another device is noticed by a page that is open', async () => {
+    const { page, close } = await world.visit();
+    await page.clock.install();
+    const email = 'other-device@people.example';
+    const input = { companyName: 'Other device', email, password: 'a long enough secret 7' };
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+    await page.context().request.post('/session/sign-up', { headers, data: { input } });
+    // A page that sends requests of its own every few seconds.
+    await page.goto('/');
+    const notice = page.getByText('Verify your e-mail address: open the link');
+    await notice.waitFor();
+    const token = new URL(await mailedLink(world.demo, email, 'verify-email')).hash.slice('#token='.length);
+    const query = 'mutation($token: String!) { verifyEmail(token: $token) }';
+    const body = JSON.stringify({ query, variables: { token } });
+    const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    expect(await (await fetch(`${world.demo.backend_url}/graphql`, sent)).text()).toContain('true');
+    await page.clock.runFor(31_000);
+    await notice.waitFor({ state: 'detached' });
+    await moveTo(page, '/profile');
+    await page.getByText('As you are its only person, invite another admin under Team').waitFor();
+    await close();
   });
 
   test('P-8 passwords do not stay in their fields once they are changed', async () => {

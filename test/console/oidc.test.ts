@@ -70,9 +70,15 @@ describe.skipIf(givenChromium() === null)('sign-in by OIDC in a real browser', (
     email = 'stranger@elsewhere.example';
     await page.getByRole('link', { name: 'Sign in with Example ID' }).click();
     await page.getByText('Addresses of your domain cannot sign in here.').waitFor();
+    const other = await page.context().newPage();
+    await other.goto('/forgotten-password');
+    await other.getByLabel('E-mail').waitFor();
     email = world.demo.company_admin.email;
     await page.getByRole('link', { name: 'Sign in with Example ID' }).click();
     await frame.waitFor();
+    // A tab that was logged out is logged in as well.
+    await other.locator('.frame').waitFor();
+    await other.close();
     expect(new URL(page.url()).pathname).toBe('/');
     await page.reload();
     await frame.waitFor();

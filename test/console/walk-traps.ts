@@ -71,7 +71,7 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   await page.goto('/mcp');
   await heading(page, 'Agents and MCP').waitFor();
   await endSession(page);
-  await page.clock.runFor(61_000);
+  await page.clock.runFor(31_000);
   await dialog.waitFor();
   // Another person: nothing of the page before stays.
   await dialog.getByLabel('E-mail').fill(world.demo.super_admin.email);
