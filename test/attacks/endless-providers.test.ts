@@ -60,6 +60,19 @@ test('a provider that sends nothing, before its first byte or in the middle of a
   await gateway.upstream.received.at(-1)?.closed;
 });
 
+test('a stored response whose provider does not answer is 503', async () => {
+  const { rawKey } = await gateway.mint();
+  const hangs = Promise.withResolvers<Response>();
+  const usage = { input_tokens: 7, output_tokens: 5, total_tokens: 12 };
+  const stored = { id: 'resp_silent', object: 'response', status: 'completed', store: true, usage };
+  gateway.upstream.answer(({ method }) => (method === 'GET' ? hangs.promise : Response.json(stored)));
+  const created = { model: 'svc/chat-default', input: 'x' };
+  expect((await post(`${gateway.url}/responses`, rawKey, created)).status).toBe(200);
+  const headers = { authorization: `Bearer ${rawKey}` };
+  expect((await fetch(`${gateway.url}/responses/resp_silent`, { headers })).status).toBe(503);
+  hangs.resolve(new Response());
+});
+
 describe('large answers that are not streamed', () => {
   const small = useResource(() => openGateway({ largeAnswersBytes: 40_000_000 }));
   const body = JSON.stringify({ model: 'svc/chat-default', messages: [] });

@@ -224,6 +224,27 @@ describe('with STORED_RESPONSES=off', () => {
     expect(charged[0]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 7n, completion_tokens: 5n });
   });
 
+  test('a read ends at the provider when its client disconnects', async () => {
+    const { rawKey, id: keyId } = await gateway.mint();
+    const held = Promise.withResolvers<void>();
+    gateway.upstream.answer(async ({ method }) => {
+      if (method === 'GET') await held.promise;
+      return Response.json(responseOf('resp_unread'));
+    });
+    await create(gateway, rawKey, { model: NATIVE, input: 'x' });
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${rawKey}` };
+    const reading = fetch(`${gateway.url}/responses/resp_unread`, { headers, signal: leaving.signal });
+    await until(() => gateway.upstream.received.at(-1)?.method === 'GET');
+    leaving.abort();
+    await reading.catch(() => null);
+    // Without that this waits until the test's time is over.
+    await gateway.upstream.received.at(-1)?.closed;
+    held.resolve();
+    const [, ended] = await gateway.calls(keyId, 2);
+    expect(ended).toMatchObject({ outcome: 'FAILED', reason: 'client-left', http_status: 499 });
+  });
+
   test('while the database is unavailable, stored responses are unavailable and other calls continue', async () => {
     const { rawKey } = await gateway.mint();
     gateway.upstream.answer(() => Response.json(responseOf('resp_n2')));

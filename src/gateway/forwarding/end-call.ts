@@ -273,13 +273,16 @@ export function recordOfRead(
   clock: CallClock,
 ): FinishedCall {
   const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias: null };
-  const isFine = httpStatus < 400;
-  const ending = {
-    outcome: isFine ? 'SUCCEEDED' : 'REFUSED',
-    reason: isFine ? null : reasonOf(httpStatus),
-  } as const;
+  const ending = READ_ENDINGS[httpStatus] ?? {
+    outcome: httpStatus < 400 ? 'SUCCEEDED' : 'REFUSED',
+    reason: httpStatus < 400 ? null : reasonOf(httpStatus),
+  };
   return { ...base, ...untouched(clock), ...ending, httpStatus };
 }
+
+const READ_ENDINGS: Readonly<Record<number, Pick<FinishedCall, 'outcome' | 'reason'>>> = {
+  499: { outcome: 'FAILED', reason: 'client-left' },
+};
 
 /** The refusal of a read, by its status. */
 function reasonOf(httpStatus: number): string {

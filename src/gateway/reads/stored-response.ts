@@ -9,7 +9,7 @@ import type { StoredResponse, StoredResponses } from '../../domain/stored-respon
 import type { MemoryLimit, MemoryShare } from '../../http/memory-limit.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ModelUpstream } from '../../ports/model-upstream.ts';
+import type { EndSignal, ModelUpstream } from '../../ports/model-upstream.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
 import { payerOf } from '../admission/credit-refusals.ts';
 import { planOfAlias } from '../admission/hosted-tools.ts';
@@ -55,12 +55,13 @@ export async function answerStoredResponse(
   const share = parts.answerMemory.share(call.key.companyId);
   try {
     const search = new URL(url, 'http://gateway').searchParams;
-    const answered = await answer(parts, call, route, { search, share });
+    const answered = await answer(parts, call, route, { search, share, clientSignal });
     if (answered.outcome === 'answered' && share.hold(answered.bytes.length)) {
       const shown = { ...headers, 'content-type': 'application/json', 'cache-control': 'no-store' };
       return countedResponse(answered.bytes, share, clientSignal, { headers: shown });
     }
     share.release();
+    if (clientSignal.aborted) return new Response(null, { status: CLIENT_LEFT });
     return refusalResponse(answered.outcome === 'refused' ? answered.refusal : MEMORY_FULL, headers);
   } catch (error) {
     share.release();
@@ -72,6 +73,7 @@ interface Reading {
   readonly search: URLSearchParams;
   /** The memory of the answer. */
   readonly share: MemoryShare;
+  readonly clientSignal: EndSignal;
 }
 
 type Answered =
@@ -120,7 +122,8 @@ async function remove(
     const target = targetOf(parts, call, stored);
     const method = 'DELETE' as const;
     const place = { method, path: `/${id}`, query: '' };
-    const sent = target === null ? null : await send(parts, target.target, place, share);
+    // Not ended with its client: it would not be known whether the response is deleted.
+    const sent = target === null ? null : await send(parts, target.target, place, share, null);
     if (sent !== null && sent.status !== 404 && !sent.isFine) return refused({ name: 'unavailable' });
   }
   const removed = await parts.responses.remove(call.key.companyId, id);
@@ -137,14 +140,14 @@ async function readAtProvider(
   call: AdmittedRead,
   stored: StoredResponse,
   action: 'read' | 'input-items',
-  { search, share }: Reading,
+  { search, share, clientSignal }: Reading,
 ): Promise<Answered> {
   const found = targetOf(parts, call, stored);
   if (found === null) return refused({ name: 'notFound', message: NO_PROVIDER });
   const below = action === 'read' ? '' : '/input_items';
   const passed = new URLSearchParams([...search].filter(([name]) => PASSED.includes(name)));
   const place = { method: 'GET', path: `/${stored.id}${below}`, query: passed.toString() } as const;
-  const sent = await send(parts, found.target, place, share);
+  const sent = await send(parts, found.target, place, share, clientSignal);
   if (share.wasRefused()) return refused(MEMORY_FULL);
   if (sent.status === 404) return refused({ name: 'notFound', message: NOT_FOUND });
   if (!sent.isFine) return refused({ name: 'unavailable' });
@@ -223,32 +226,40 @@ function targetOf(
   return null;
 }
 
+/** Only for the record: the client is gone. */
+const CLIENT_LEFT = 499;
+
 const MOST_BYTES = 64 * 1024 * 1024;
 
 type Sent = { readonly status: number; readonly isFine: boolean; readonly bytes: Uint8Array<ArrayBuffer> };
 
 const FAILED: Sent = { status: 503, isFine: false, bytes: new Uint8Array(0) };
 
+/** Ends with its client, if there is one, and if the head of the answer does not arrive in time. */
 async function send(
-  { upstream, idleTimeoutMs }: StoredResponseParts,
+  { upstream, idleTimeoutMs, clock }: StoredResponseParts,
   target: AliasTarget,
   stored: NonNullable<Parameters<ModelUpstream['send']>[1]['stored']>,
   { hold }: MemoryShare,
+  clientSignal: EndSignal | null,
 ): Promise<Sent> {
-  const call = {
-    endpoint: 'responses',
-    body: new Uint8Array(0),
-    headers: {},
-    signal: createCallAbort(),
-  } as const;
+  const signal = createCallAbort();
+  if (clientSignal?.aborted) signal.abort();
+  clientSignal?.addEventListener('abort', signal.abort);
+  const timer = clock.after(idleTimeoutMs, signal.abort);
+  const call = { endpoint: 'responses', body: new Uint8Array(0), headers: {}, signal } as const;
   try {
     const { status, body } = await upstream.send(target, { ...call, stored });
+    timer.cancel();
     const gathered = await gatherBody(body, { maxBytes: MOST_BYTES, idleMs: idleTimeoutMs, hold });
     if (gathered.outcome !== 'whole') return FAILED;
     return { status, isFine: status >= 200 && status < 300, bytes: gathered.bytes };
   } catch (error) {
     if (error instanceof Error && error.name === 'UpstreamFailure') return FAILED;
     throw error;
+  } finally {
+    timer.cancel();
+    clientSignal?.removeEventListener('abort', signal.abort);
   }
 }
 
