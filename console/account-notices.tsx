@@ -26,7 +26,7 @@ export function AccountNotices({ person }: { person: Person }) {
     <>
       {person.mustSetUpTotp && (
         <Notice mood="warn">
-          <p>Super admins need two-factor authentication here: you get your rights once it is set up.</p>
+          <p>Super admins need two-factor authentication here: you get your permissions once it is set up.</p>
           <Link href="/profile">Set it up</Link>
         </Notice>
       )}
@@ -37,7 +37,7 @@ export function AccountNotices({ person }: { person: Person }) {
             Verify your e-mail address: open the link that was mailed to {person.email}. Until then you cannot
             invite others.
           </p>
-          {isSent ? <p>Another mail is on its way.</p> : <Act name="Send the mail again" work={resend} />}
+          {isSent ? <p>Another e-mail was sent.</p> : <Act name="Send the mail again" work={resend} />}
         </Notice>
       )}
     </>
@@ -84,7 +84,7 @@ export function StepUpDialog() {
   );
   return (
     <Dialog title="Confirm that it is you" close={() => answer(false)}>
-      <p>This needs a fresh code of your authenticator app. It serves for ten minutes.</p>
+      <p>This requires a new code from your authenticator app. It is valid for ten minutes.</p>
       <Form
         submit="Confirm"
         beside={cancel}

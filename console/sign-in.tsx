@@ -21,12 +21,12 @@ const PASSWORD = {
 
 /** Why signing in with the identity provider failed, by the code in the URL. */
 const SIGN_IN_PROBLEMS = new Map([
-  ['failed', 'The sign-in did not succeed. Try again; if it fails again, tell your administrator.'],
+  ['failed', 'The sign-in did not succeed. Try again; if it fails again, contact your administrator.'],
   ['busy', 'There were too many attempts. Try again in a quarter of an hour.'],
   ['unverified', 'Your identity provider has not verified your e-mail address. Verify it there first.'],
   ['domain', 'Addresses of your domain cannot sign in here.'],
   ['unknown', 'You have no account here. Ask an admin of your company for an invitation.'],
-  ['closed', 'No account is made for you here. Ask an admin of your company for an invitation.'],
+  ['closed', 'Accounts are not created automatically here. Ask an admin of your company for an invitation.'],
   ['full', 'Your company has reached its number of members. Ask your administrator.'],
   ['linked', 'Your address belongs to an account of another identity. Ask your administrator.'],
   [
@@ -147,7 +147,7 @@ export function SessionEnded({ person }: { person: Person }) {
   const leave = <Act name="Leave this page" isBig work={session.logOut} />;
   return (
     <Dialog title="Your session has ended" isCovering close={() => undefined}>
-      <p>Log in to go on where you are. If another person logs in, this page is closed.</p>
+      <p>Log in to continue where you are. If another person logs in, this page is closed.</p>
       <LogInForm email={person.email} beside={leave} />
     </Dialog>
   );
@@ -216,7 +216,7 @@ function Reset() {
   return (
     <WithToken
       title="New password"
-      says="All other sessions end with it."
+      says="All other sessions are ended."
       submit="Set the password"
       route="reset-password"
     />
@@ -232,7 +232,9 @@ function useMailedToken(): string {
 function BrokenLink({ title }: { title: string }) {
   return (
     <Page title={title}>
-      <Notice mood="warn">This link is not whole. Open it from the mail again, or ask for a new one.</Notice>
+      <Notice mood="warn">
+        This link is incomplete. Open it from the e-mail again, or request a new one.
+      </Notice>
       <p>
         <Link href="/">Log in</Link>
       </p>

@@ -114,7 +114,7 @@ function NameFields({ kind, setKind }: { kind: string; setKind(kind: string): vo
         maxLength={100}
         pattern="[A-Za-z0-9._:\/\-]+"
         placeholder="team-a/fast"
-        hint="As clients write it: letters, digits and . _ - / : It cannot be changed later. No key’s list of models has it; keys without a list may call it."
+        hint="The name that clients use: letters, digits and . _ - / : It cannot be changed later. Keys with a list of models do not have it; keys without a list may call it."
         required
       />
       <Choice label="Kind" value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
@@ -146,7 +146,7 @@ function SizeFields({ stored, kind }: { stored: StoredAlias | null; kind: string
         value={like}
         onChange={(event) => setLike(event.currentTarget.value)}
         placeholder="gpt-4o"
-        hint="Optional. For suggestions alone; nothing is charged by it."
+        hint="Optional. Used for suggestions only; it does not affect charges."
       />
       <datalist id="known-models">
         {known
@@ -275,7 +275,7 @@ function RoutingFields({ stored, fallbacks }: RoutingFieldsProps) {
           name="retryStatuses"
           defaultValue={(stored?.retryStatuses ?? []).join(', ')}
           placeholder="404, 409"
-          hint="Besides those that always do (5xx, 429, 401 …)."
+          hint="In addition to those that always do (5xx, 429, 401 …)."
         />
       </div>
     </fieldset>

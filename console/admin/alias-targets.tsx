@@ -81,7 +81,7 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
   return (
     <Dialog title={`Targets of ${alias}`} isWide close={close}>
       <p className="quiet">
-        Calls are shared by weight, and go on to the next target where one fails. Without a target the
+        Calls are distributed by weight and retried with the next target if one fails. Without a target, the
         embedded models answer.
       </p>
       <Problem error={presets.error} />
@@ -200,9 +200,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
         defaultValue={stored?.baseUrl}
         placeholder={preset?.baseUrl ?? 'https://…'}
         required={preset?.baseUrl === null}
-        hint={
-          preset?.baseUrl === null ? 'As the provider gave it to you.' : 'Empty: the address of the provider.'
-        }
+        hint={preset?.baseUrl === null ? 'As issued by the provider.' : 'Empty: the address of the provider.'}
       />
       <ModelField row={row} provider={provider} />
       <Field

@@ -75,7 +75,7 @@ export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
             max={1000}
             required
             defaultValue={stored?.maxUses ?? 10}
-            hint="Where the request names no limit of its own. So many uses are held before the call begins."
+            hint="If the request sets no limit of its own. Credits for this many uses are held before the call begins."
           />
           <Area
             label="Ids of the provider that clients may name, one a line"

@@ -45,7 +45,7 @@ export function CapturedMails() {
       {shown !== null && (
         <Dialog title={shown.subject} close={() => setShown(null)}>
           <p className="quiet">To {shown.to}</p>
-          <pre>{shown.text ?? 'It has made room for newer ones.'}</pre>
+          <pre>{shown.text ?? 'It was removed in favor of newer ones.'}</pre>
           <div>
             <button type="button" className="main" onClick={() => setShown(null)}>
               Close

@@ -122,7 +122,7 @@ function PlanActions(props: { plan: Plan; change: Changing; edit(plan: Plan): vo
         <Confirmed
           name="Retire"
           title={`Retire ${plan.name}?`}
-          says="It is not sold any more and its price is archived at the payment provider. Subscriptions to it go on."
+          says="It is no longer on sale, and its price is archived at the payment provider. Existing subscriptions continue."
           work={() => change(RETIRE_PLAN, { id: plan.id })}
         />
       )}
@@ -138,7 +138,7 @@ function PackActions(props: { pack: Pack; change: Changing; edit(pack: Pack): vo
       <Confirmed
         name="Retire"
         title={`Retire ${pack.name}?`}
-        says="It is not sold any more, for good, and its price is archived at the payment provider. What was bought stays."
+        says="It is permanently taken off sale, and its price is archived at the payment provider. Credits already bought are not affected."
         work={() => change(RETIRE_PACK, { id: pack.id })}
       />
     </div>
@@ -149,8 +149,8 @@ function EditPlan({ plan, change, close }: { plan: Plan; change: Changing; close
   return (
     <Dialog title={`Edit ${plan.name}`} close={close}>
       <p className="quiet">
-        Another price, currency, interval or number of credits is a new price at the payment provider.
-        Subscriptions that run keep theirs.
+        A change of price, currency, interval or credits creates a new price at the payment provider. Existing
+        subscriptions keep theirs.
       </p>
       <Form
         submit="Save the plan"
@@ -179,7 +179,7 @@ function EditPlan({ plan, change, close }: { plan: Plan; change: Changing; close
 function EditPack({ pack, change, close }: { pack: Pack; change: Changing; close(): void }) {
   return (
     <Dialog title={`Edit ${pack.name}`} close={close}>
-      <p className="quiet">Purchases that were begun stay as they were agreed.</p>
+      <p className="quiet">Open purchases keep their terms.</p>
       <Form
         submit="Save the pack"
         beside={<Cancel close={close} />}

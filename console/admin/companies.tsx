@@ -45,7 +45,7 @@ export function Companies() {
   return (
     <Page
       title="Companies"
-      says="All of them: how each pays, what it holds, and whether its calls are answered."
+      says="All companies: how each pays, its balance, and whether its calls are accepted."
     >
       <Card>
         <Field label="Search" hint="Name, id, or the e-mail of one of its people." {...typed('search')} />
@@ -180,7 +180,7 @@ function ResetTotp() {
           label="E-mail"
           name="email"
           type="email"
-          hint="Of a person who has lost the phone and the recovery codes. Make sure that it is them."
+          hint="For a user who has lost the phone and the recovery codes. Verify their identity first."
           required
         />
       </Form>
@@ -214,7 +214,7 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
         </Choice>
         <Field
           label="Credit limit"
-          hint="For postpaid: how far below zero it may go. Empty: without end."
+          hint="For postpaid: how far below zero it may go. Empty: no limit."
           name="limit"
           type="number"
           min={0}
@@ -262,7 +262,7 @@ function AssignPlan(props: { company: Company; close(): void; changed(): Promise
           </Choice>
           <Field
             label="Credit limit"
-            hint="How far below zero it may go. Empty: without end."
+            hint="How far below zero it may go. Empty: no limit."
             name="limit"
             type="number"
             min={0}
@@ -311,8 +311,8 @@ function Suspension(props: { company: Company; close(): void; changed(): Promise
     <Dialog title={`${isSuspended ? 'Resume' : 'Suspend'} ${company.name}`} close={close}>
       <p className="quiet">
         {isSuspended
-          ? 'Its calls are answered again, within a second.'
-          : 'All its model calls are refused, within a second. Its people can still sign in and pay, and see the reason.'}
+          ? 'Its calls are accepted again within a second.'
+          : 'All its model calls are refused within a second. Its members can still sign in and pay, and see the reason.'}
       </p>
       <Form
         submit={isSuspended ? 'Resume it' : 'Suspend it'}
@@ -344,8 +344,7 @@ function CompanyCeilings({ company, close }: { company: Company; close(): void }
   return (
     <Dialog title={`Ceilings of ${company.name}`} close={close}>
       <p className="quiet">
-        What the company may use at most, whatever its admins set. Empty is no ceiling. In force within a
-        second.
+        Limits of the company that its admins cannot raise. Empty: no ceiling. Takes effect within a second.
       </p>
       {isSet && <Notice mood="good">The ceilings are set.</Notice>}
       <Problem error={error} retry={reload} />

@@ -23,7 +23,7 @@ export function Generator() {
   return (
     <Page
       title="Match generator"
-      says="Scores talents against jobs, over all processes. A stop waits for the batch in work and outlasts a restart."
+      says="Scores talents against jobs, over all processes. Stopping waits for the current batch and persists after a restart."
       actions={actions}
     >
       <Problem error={result.error} retry={result.reload} />

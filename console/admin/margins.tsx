@@ -35,7 +35,7 @@ export function Margins() {
   return (
     <Page
       title="Margins"
-      says="What calls cost at their providers, what they were charged, and what is left. A call is in it where its target has a cost."
+      says="Provider costs, charges and margin of calls whose target has a cost."
       actions={
         <Choice label="Time" value={span} onChange={(event) => setSpan(Number(event.target.value))}>
           <option value={7}>7 days</option>

@@ -53,7 +53,7 @@ export function Models() {
   return (
     <Page
       title="Models"
-      says="The names that companies call, who answers for them, and what they cost."
+      says="The model names that companies call, their targets and their prices."
       actions={
         <button type="button" className="main" onClick={() => setOpened({ form: 'settings', alias: null })}>
           Add an alias
@@ -179,7 +179,7 @@ function Actions({ alias, open, changed }: ActionsProps) {
         <Confirmed
           name="Retire"
           title={`Retire ${alias.alias}?`}
-          says="Its calls are refused from now on, and the keys of its providers are deleted. Its prices and usage stay readable. Adding the same name again, with the same kind, brings it back."
+          says="Further calls are refused, and its provider keys are deleted. Its prices and usage remain available. Adding the same name and kind again restores it."
           work={async () => {
             await session.request(RETIRE, { alias: alias.alias });
             await changed();
@@ -295,7 +295,7 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
           min={0}
           step="any"
           defaultValue={now?.cacheWrite ?? ''}
-          hint="Of tokens that the provider writes to its cache. Empty: the price of the prompt."
+          hint="The price of tokens written to the provider’s cache. Empty: the price of the prompt."
         />
         <Field label="From" name="from" type="datetime-local" hint="Empty: now." />
       </Form>

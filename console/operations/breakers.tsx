@@ -20,7 +20,7 @@ export function Breakers() {
   return (
     <Page
       title="Breakers"
-      says="Whether each external AI service is called. One that fails over and over is left alone for a while, and then tried once."
+      says="The circuit breakers of external AI services. A service that fails repeatedly is not called for a while and then tested once."
     >
       <Card>
         <List
@@ -75,7 +75,7 @@ export function Breakers() {
                   <Confirmed
                     name="Reset"
                     title={`Call ${service} again?`}
-                    says="All processes call it again at once. If it still fails, the breaker opens again."
+                    says="All processes call it again immediately. If it still fails, the breaker opens again."
                     danger={false}
                     work={() => change(RESET, { service })}
                   />

@@ -19,7 +19,7 @@ export function CallHooks() {
   return (
     <Page
       title="Call hooks"
-      says="Records of calls that were sent to the hook after calls, the newest first. What is refused is sent again with growing pauses."
+      says="Records of calls that were sent to the hook after calls, newest first. Refused requests are retried with increasing delays."
     >
       <Card title="Deliveries">
         <List

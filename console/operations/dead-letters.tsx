@@ -59,7 +59,7 @@ export function DeadLetters() {
       <Confirmed
         name="Delete those shown"
         title={`Delete ${count(shown.length)} dead letters for good?`}
-        says="What these jobs were to do is then not done. This cannot be undone."
+        says="The work of these jobs is then not done. This cannot be undone."
         isBig
         work={() => remove(shown.map(({ id }) => id))}
       />
@@ -84,7 +84,7 @@ export function DeadLetters() {
           keyOf={({ id }) => id}
           nameOf={({ id }) => `…${id.slice(-6)}`}
           nothing="No dead letters"
-          empty={<p>Every job was done, or is tried again by itself.</p>}
+          empty={<p>Every job was completed or will be retried automatically.</p>}
           columns={[
             { name: 'Failed', show: ({ failedAt }) => <When at={failedAt} /> },
             { name: 'Error', show: ({ error }) => <Sentence text={error} /> },
@@ -97,7 +97,7 @@ export function DeadLetters() {
                   <Confirmed
                     name="Delete"
                     title="Delete this dead letter for good?"
-                    says="What the job was to do is then not done. This cannot be undone."
+                    says="The work of this job is then not done. This cannot be undone."
                     work={() => remove([id])}
                   />
                 </div>

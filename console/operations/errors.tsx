@@ -28,7 +28,7 @@ export function Errors() {
   return (
     <Page
       title="Errors"
-      says="What all processes logged as an error or a warning: lines that say the same are one row, the last seen first."
+      says="Errors and warnings of all processes, grouped by message, last seen first."
       actions={
         <>
           <Choice label="Level" value={level} onChange={(event) => setFilter('level', event.target.value)}>

@@ -52,9 +52,7 @@ export function LiveLines({ filter }: { filter: LiveFilter }) {
         </button>
         <Tag mood={status === 'connected' ? 'good' : 'warn'}>{isPaused ? 'paused' : status}</Tag>
       </div>
-      {status === 'refused' && (
-        <Notice mood="bad">The log may not be watched with this account any more.</Notice>
-      )}
+      {status === 'refused' && <Notice mood="bad">This account no longer has access to the log.</Notice>}
       <section
         className="lines"
         ref={box}

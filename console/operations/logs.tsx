@@ -30,7 +30,7 @@ export function Logs() {
   return (
     <Page
       title="Logs"
-      says="What all processes log. Secrets are taken out before a line is made."
+      says="The log of all processes. Secrets are removed before a line is written."
       actions={
         <fieldset className="row" aria-label="Which lines">
           {(['live', 'stored'] as const).map((show) => (

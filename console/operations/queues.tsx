@@ -23,7 +23,7 @@ export function Queues() {
   return (
     <Page
       title="Workers and queues"
-      says="Background work of all processes. A job that failed as often as it may is a dead letter and waits for you."
+      says="Background jobs of all processes. A job that has used up its retries is a dead letter and waits for you."
     >
       {dead.length > 0 && (
         <Notice mood="warn">
@@ -51,7 +51,7 @@ export function Queues() {
           retry={result.reload}
           keyOf={({ name }) => name}
           nothing="No queue"
-          empty={<p>Queues are made when the AI service starts.</p>}
+          empty={<p>Queues are created when the AI service starts.</p>}
           columns={[
             { name: 'Queue', show: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link> },
             { name: 'Waiting', isNumber: true, show: ({ waiting }) => <Amount of={waiting} /> },

@@ -35,7 +35,7 @@ export function Services() {
   return (
     <Page
       title="Services"
-      says="Every process of every service, as reported by its heartbeat every five seconds. Processes that stop reporting are shown for an hour."
+      says="Every process of every service, by its heartbeat every five seconds. Processes that stop reporting are shown for an hour."
     >
       {processes === null ? (
         result.error === null && <Bones />

@@ -95,7 +95,7 @@ export async function post<Data>(path: string, body: unknown, token: string | nu
   } catch (error) {
     if (!control.signal.aborted) throw error;
     throw new AnswerError(
-      'The server has not answered for a minute. If you were saving something, look whether it is done before you try again.',
+      'The server has not responded for a minute. If you were saving something, check whether it was saved before you try again.',
       'TIMEOUT',
       null,
     );

@@ -429,7 +429,7 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Shares of limits, in percent').fill('90 %');
   await page.getByLabel(demo.company_admin.email).check();
   await page.keyboard.press('Enter');
-  await page.getByText('Set. It holds from now on.').waitFor();
+  await page.getByText('Saved. It takes effect now.').waitFor();
   // Another person saves while the form is open: the second save does not win.
   await button(page, 'Change alerts').click();
   const ask = await askAs(demo, demo.company_admin);

@@ -162,7 +162,7 @@ export async function walkMatches(page: Page): Promise<void> {
   expect(await page.getByText('Set. The matches').count()).toBe(0);
   await page.getByLabel('Titles').fill('25');
   await button(page, 'Set the weights').click();
-  await page.getByText('Set. The matches are being scored anew.').waitFor();
+  await page.getByText('Saved. The matches are being scored again.').waitFor();
   await row.getByRole('link', { name: 'Grace Miller' }).click();
   await page.locator('main').getByRole('link', { name: 'Matches' }).click();
   await page.getByText('Those of one talent.').waitFor();

@@ -23,7 +23,10 @@ export function AuditLog() {
   const isFiltered = ['search', 'from', 'to'].some((name) => filter(name) !== '');
   const pages = usePages(AUDIT_LOG, { search: filter('search'), ...period() });
   return (
-    <Page title="Audit log" says="Who changed what, when and from where. It only ever grows.">
+    <Page
+      title="Audit log"
+      says="Who changed what, when and from where. Entries cannot be changed or deleted."
+    >
       <Card>
         <div className="columns">
           <Field

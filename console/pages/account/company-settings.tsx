@@ -117,7 +117,7 @@ function Profile({
       />
       <Field
         label="Billing e-mail"
-        hint="Gets receipts and invoices beside your admins."
+        hint="Receives receipts and invoices in addition to your admins."
         name="billingEmail"
         type="email"
         maxLength={254}

@@ -101,7 +101,7 @@ function Attention({ standing, usage }: { standing: Standing | null; usage: Usag
       {subscription?.status === 'PAST_DUE' && (
         <Notice mood="bad">
           The last payment for {subscription.plan.name} failed.{' '}
-          {isAdmin && <Link href="/billing">Mend it</Link>}
+          {isAdmin && <Link href="/billing">Update your payment method</Link>}
         </Notice>
       )}
       {calls >= 20 && failures / calls > 0.2 && (

@@ -81,7 +81,7 @@ function Leave({ person }: { person: Person }) {
             <Confirmed
               name="Leave the company"
               title="Leave the company?"
-              says="Your account is closed at once. Keys that you pay for are revoked, and your credits return to the company. This cannot be undone."
+              says="Your account is closed immediately. Keys that you pay for are revoked, and your credits return to the company. This cannot be undone."
               work={leave}
             />
           </div>

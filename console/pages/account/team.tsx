@@ -31,7 +31,7 @@ export function Team() {
   const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
   const ownId = state.status === 'in' ? state.person.id : '';
   return (
-    <Page title="Team" says="Who belongs to your company. Admins also manage its people, keys and money.">
+    <Page title="Team" says="The members of your company. Admins also manage members, keys and billing.">
       <Members isAdmin={isAdmin} ownId={ownId} />
       {isAdmin && <Invitations />}
     </Page>
@@ -67,7 +67,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
           <Confirmed
             name="Remove"
             title={`Remove ${email}?`}
-            says="They lose access at once, and their account is closed. Keys that they pay for are revoked, and their credits return to the company."
+            says="They lose access immediately, and their account is closed. Keys that they pay for are revoked, and their credits return to the company."
             work={() => change(REMOVE, { id })}
           />
         </div>
@@ -124,7 +124,7 @@ function Invitations() {
           keyOf={({ id }) => id}
           nameOf={({ email }) => email}
           nothing="No open invitations"
-          empty={<p>An invitation is mailed, and good for a week.</p>}
+          empty={<p>An invitation is sent by e-mail. It is valid for a week.</p>}
           columns={[
             { name: 'E-mail', show: ({ email }) => <Breakable text={email} after="@" /> },
             { name: 'Role', show: ({ role }) => spoken(role) },

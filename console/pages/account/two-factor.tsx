@@ -32,7 +32,7 @@ export function TwoFactor({ person }: { person: Person }) {
   return (
     <Card title="Two-factor authentication" actions={<Tag mood="warn">Off</Tag>}>
       {person.mustSetUpTotp && (
-        <Notice mood="warn">Super admins need it here. You get your rights once it is set up.</Notice>
+        <Notice mood="warn">Super admins need it here. You get your permissions once it is set up.</Notice>
       )}
       {begun === null ? (
         <>
@@ -115,8 +115,7 @@ function RecoveryCodes({ codes, saved }: { codes: readonly string[]; saved(): Pr
   return (
     <Card title="Recovery codes">
       <p>
-        Each of these logs you in once without your phone. Keep them where you keep passwords: they are shown
-        only now.
+        Each code logs you in once without your phone. Store them like passwords: they are shown only once.
       </p>
       <ul className="codes" data-shown-once="" data-testid="recovery-codes">
         {codes.map((code) => (
@@ -157,7 +156,7 @@ function TurnedOn({ codesLeft, show }: { codesLeft: number; show(codes: readonly
       </div>
       {open === 'codes' && (
         <Dialog title="New recovery codes" close={close}>
-          <p>Those you have now are void then.</p>
+          <p>Your current codes become invalid.</p>
           <Form
             submit="Get new codes"
             beside={cancel}

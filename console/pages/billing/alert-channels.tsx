@@ -90,7 +90,7 @@ export function AlertChannels() {
                   <Confirmed
                     name="New secret"
                     title={`A new signing secret for ${channel.name}?`}
-                    says="Requests carry a signature by the present one as well for 24 hours."
+                    says="Requests are also signed with the current secret for 24 hours."
                     danger={false}
                     work={() => rotate(channel)}
                   />
@@ -98,7 +98,7 @@ export function AlertChannels() {
                 <Confirmed
                   name="Delete"
                   title={`Delete ${channel.name}?`}
-                  says="Its delivery log is deleted too. Alerts that wait to be delivered are dropped."
+                  says="Its delivery log is deleted too. Pending alerts are dropped."
                   work={async () => {
                     await session.request(DELETE, { id: channel.id });
                     await reload();
@@ -262,8 +262,8 @@ function ChannelForm({ channel, kinds, close, saved }: ChannelFormProps) {
 function addressHint(kind: Channel['kind'], channel: Channel | null): string {
   if (channel !== null) return `Now ${channel.address ?? 'no address'}. Leave it empty to keep it.`;
   return {
-    EMAIL: 'Of one of your people. Invite a mailing list as a member to alert it.',
-    WEBHOOK: 'It gets a signed POST with the alert as JSON.',
+    EMAIL: 'The address of a member. To alert a mailing list, invite it as a member.',
+    WEBHOOK: 'It receives a signed POST with the alert as JSON.',
     SLACK: 'An incoming webhook of Slack, or of what takes {"text": …}.',
   }[kind];
 }

@@ -82,7 +82,7 @@ function SettingsForm({ settings, isPrepaid, close, set }: SettingsFormProps) {
   return (
     <Dialog title="Change alerts" close={close}>
       <p className="quiet">
-        For what is charged from now on. For a balance above the present one, the alert is sent after the next
+        Applies to future charges. For a balance above the current one, the alert is sent after the next
         top-up.
       </p>
       <Form submit="Set the alerts" beside={cancel} send={async (values) => set(read(values, settings))}>
@@ -114,7 +114,7 @@ function SettingsForm({ settings, isPrepaid, close, set }: SettingsFormProps) {
         />
         <label className="check">
           <input type="checkbox" name="mail" value="on" defaultChecked={settings.mail} />
-          <span>Mail them (without it, alerts go to the channels alone)</span>
+          <span>Send them by e-mail (otherwise, alerts go to the channels only)</span>
         </label>
       </Form>
     </Dialog>

@@ -42,7 +42,7 @@ export function Alerts() {
       actions={change || undefined}
     >
       <Problem error={error} retry={reload} />
-      {isSet && data?.alertSettings.isOn && <Notice mood="good">Set. It holds from now on.</Notice>}
+      {isSet && data?.alertSettings.isOn && <Notice mood="good">Saved. It takes effect now.</Notice>}
       {data?.alertSettings.isOn === false && (
         <Notice mood="warn">Alerts are off: nothing is watched and no alerts are sent.</Notice>
       )}
@@ -56,7 +56,7 @@ export function Alerts() {
             [kind, thresholdPercent, threshold, raisedAt, keyName].join(' ')
           }
           nothing="No alerts so far"
-          empty={<p>When a line above is passed, it is listed here and mailed.</p>}
+          empty={<p>When a threshold above is crossed, it is listed here and sent by e-mail.</p>}
           columns={[
             { name: 'When', show: ({ raisedAt }) => <Moment at={raisedAt} /> },
             { name: 'What', show: (alert) => <Tag mood={moodOf(alert)}>{nameOf(alert)}</Tag> },

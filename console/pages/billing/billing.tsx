@@ -30,7 +30,7 @@ export function Billing() {
   const shop = useQuery(SHOP, {}, LOOK_EVERY_MS);
   const balance = shop.data?.creditBalance;
   return (
-    <Page title="Credits" says="What you hold, what you can buy, and every change of it.">
+    <Page title="Credits" says="Your balance, what you can buy, and every transaction.">
       <ComingBack />
       <Problem error={shop.error} retry={shop.reload} />
       <div className="columns">

@@ -47,7 +47,7 @@ export function Budgets() {
         <Confirmed
           name="Delete"
           title={`Delete the budget of ${ownerOf(budget)}?`}
-          says="It refuses no call any more, within a second. What was spent stays counted."
+          says="It stops refusing calls within a second. What was spent remains counted."
           work={() => change(DELETE, { id: budget.id })}
         />
       </div>
@@ -211,7 +211,7 @@ function SubjectField({ scope }: { scope: Scope }) {
     <Field
       label="End user"
       {...{ name: 'subject', maxLength: 128, required: true }}
-      hint="As calls name it in user; * is every end user without a budget of their own."
+      hint="The value of user in requests; * matches every end user without a budget of their own."
     />
   );
 }

@@ -140,7 +140,7 @@ export function Purchases({ changedAt }: { changedAt: string }) {
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        empty={<p>What you buy, or begin to, is listed here.</p>}
+        empty={<p>Your purchases are listed here.</p>}
         columns={[
           { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
           { name: 'Pack', show: ({ creditPack }) => creditPack.name },

@@ -151,7 +151,7 @@ function ContactUs({ plan }: { plan: PlanOffer }) {
       Cancel
     </button>
   );
-  if (isSent) return <span className="quiet small">We have your request and will answer by mail.</span>;
+  if (isSent) return <span className="quiet small">We received your request and will reply by e-mail.</span>;
   return (
     <>
       <button type="button" className="little" onClick={() => setOpen(true)}>

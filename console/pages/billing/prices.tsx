@@ -19,7 +19,7 @@ export function Prices() {
   return (
     <Page
       title="Models and prices"
-      says="In credits for a million tokens. A call costs what it used at the price in force when it began; a call that fails costs nothing."
+      says="In credits per million tokens. A call is charged at the price that was in effect when it began; a failed call costs nothing."
       actions={
         isAdmin && (
           <>

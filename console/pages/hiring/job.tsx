@@ -95,7 +95,7 @@ function ShownJob({ job }: { job: Job }) {
           </Card>
         </div>
         <Card title="Description">
-          <p className="said">{job.description === '' ? 'Nothing is said.' : job.description}</p>
+          <p className="said">{job.description === '' ? 'No text.' : job.description}</p>
         </Card>
       </div>
       <History
@@ -131,7 +131,7 @@ function JobActions({ job: { id, title, status }, changed }: { job: Job; changed
           name="Close"
           isBig
           title={`Close “${title}”?`}
-          says="It stays listed and is matched no more. You can open it again."
+          says="It stays listed and is no longer matched. You can open it again."
           work={() => change(CLOSE, { id })}
         />
       )}

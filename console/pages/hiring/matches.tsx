@@ -147,11 +147,9 @@ function MatchWeights() {
   if (state.status !== 'in' || state.person.role !== 'COMPANY_ADMIN') return null;
   return (
     <Card title="What counts how much">
-      <p className="quiet">
-        From 0 to 100; only their relation matters. All matches are scored anew afterwards.
-      </p>
+      <p className="quiet">From 0 to 100; only their ratio matters. All matches are then scored again.</p>
       <Problem error={result.error} retry={result.reload} />
-      {isSet && <Notice mood="good">Set. The matches are being scored anew.</Notice>}
+      {isSet && <Notice mood="good">Saved. The matches are being scored again.</Notice>}
       {weights === undefined ? (
         result.error === null && <Bones />
       ) : (

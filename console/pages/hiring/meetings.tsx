@@ -31,7 +31,7 @@ export function Meetings() {
           more={pages}
           keyOf={(meeting) => meeting.id}
           nothing="No meetings yet"
-          empty={<p>Announce a room below: what happens in it is then yours to see.</p>}
+          empty={<p>Announce a room below to see what happens in it.</p>}
           columns={[
             { name: 'Room', show: ({ id, room }) => <Link href={`/meetings/${id}`}>{room}</Link> },
             { name: 'Kind', show: ({ jobId }) => (jobId === null ? 'Meeting' : <Tag>Interview</Tag>) },

@@ -24,7 +24,7 @@ export function TalentEdit() {
   return (
     <Page
       title={talent === null ? 'Edit' : `Edit ${name}`}
-      says="What you save takes the place of what was read. The earlier version stays in the history."
+      says="What you save replaces what was read. The earlier version stays in the history."
       back={{ href: `/talents/${id}`, name: talent?.name ?? 'Talent' }}
     >
       <Problem error={error} retry={reload} />

@@ -39,7 +39,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
   const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
   return (
     <Dialog title={`Edit “${apiKey.name}”`} close={close}>
-      <p className="quiet">In force within a second, everywhere.</p>
+      <p className="quiet">Takes effect within a second.</p>
       <Form
         submit="Save"
         beside={<Cancel close={close} />}

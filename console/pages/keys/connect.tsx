@@ -102,7 +102,7 @@ function clientsFor(url: string): readonly Client[] {
     },
     {
       name: 'Others with a settings file',
-      where: 'Most clients want an address and a header, in this form.',
+      where: 'Most clients need an address and a header in this form.',
       text: file('mcpServers', { type: 'http', url, headers }),
     },
     {
@@ -112,7 +112,7 @@ function clientsFor(url: string): readonly Client[] {
     },
     {
       name: 'curl',
-      where: 'To see that the key works.',
+      where: 'To check that the key works.',
       text: `curl -s ${url} -H "Authorization: Bearer $KEY" -H 'content-type: application/json' -d '${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_models' } })}'`,
     },
   ];

@@ -93,7 +93,7 @@ export function Keys() {
           <Confirmed
             name="Revoke"
             title={`Revoke “${key.name}”?`}
-            says="Calls with it answer 401 within a second. This cannot be undone."
+            says="Calls with it are answered with 401 within a second. This cannot be undone."
             work={() => change(REVOKE, { id: key.id })}
           />
         </div>

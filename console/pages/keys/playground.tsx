@@ -86,14 +86,14 @@ export function Playground() {
                 <option key={alias}>{alias}</option>
               ))}
             </Choice>
-            <Field label="Instructions" name="system" hint="Optional: what the model is to keep to." />
+            <Field label="Instructions" name="system" hint="Optional: instructions for the model." />
             <Area label="Message" name="said" rows={5} required defaultValue="Say hello in one sentence." />
             <Field label="Tokens at most" name="maxTokens" type="number" min={1} defaultValue={400} />
           </Form>
         </Card>
         <Card title="Answer">
           {answer === null ? (
-            <Empty title="No answer yet">Send a message, and watch it come.</Empty>
+            <Empty title="No answer yet">Send a message to see the answer.</Empty>
           ) : (
             <p className="said" aria-live="polite" data-testid="answer">
               {answer.text}

@@ -54,7 +54,7 @@ export function ProviderKeys() {
   return (
     <Page
       title="Provider keys"
-      says="Use your own account at a model’s provider. Calls of that model then use your key alone, never the operator’s, and cost a fee instead of the full price."
+      says="Use your own account at a model provider. Calls to that model then use only your key, never the operator’s, and cost a fee instead of the full price."
       actions={
         offered.length > 0 && (
           <button type="button" className="main" onClick={() => setStoring('new')}>

@@ -38,7 +38,7 @@ export function ServiceTokens() {
         <Confirmed
           name="Revoke"
           title={`Revoke “${token.name}”?`}
-          says="Requests with it are refused at once. This cannot be undone."
+          says="Requests with it are refused immediately. This cannot be undone."
           work={() => change(REVOKE, { id: token.id })}
         />
       ),

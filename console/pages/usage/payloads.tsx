@@ -124,7 +124,7 @@ function EraseUser() {
         <Field
           label="End user"
           name="endUser"
-          hint="As your program sends it in the field user. Cannot be undone."
+          hint="The value of user that your program sends. This cannot be undone."
           maxLength={128}
           required
         />

@@ -344,7 +344,7 @@ function RefusedAddresses() {
   return (
     <Card title="Refused addresses of the last day">
       <p className="quiet">
-        Requests without a valid key, or past the limit of their address. Stored for a week.
+        Requests without a valid key, or beyond the limit of their address. Stored for a week.
       </p>
       <List
         label="Refused addresses"

@@ -62,7 +62,7 @@ export function Usage() {
   return (
     <Page
       title="Usage"
-      says="What your keys have used. A call is in it as soon as its answer has ended; failed calls cost nothing."
+      says="What your keys have used. A call is included as soon as its response has ended; failed calls cost nothing."
       actions={
         <Choice label="Time" value={span} onChange={(event) => setFilter('days', event.target.value)}>
           {SPANS.map(([value, name]) => (
@@ -143,9 +143,9 @@ function groupIn(given: string): Group {
 
 /** Which calls are in no row. A call with several tags is in several rows. */
 const WITHOUT: Partial<Record<Group, string>> = {
-  PROJECT: 'Calls of keys without a project are in no row.',
-  END_USER: 'Calls that name no end user are in no row.',
-  TAG: 'Calls without a tag are in no row; one with several tags is in each of theirs.',
+  PROJECT: 'Calls of keys without a project are not listed.',
+  END_USER: 'Calls without an end user are not listed.',
+  TAG: 'Calls without a tag are not listed; a call with several tags is listed under each.',
 };
 
 function columns(first: string, nameOf: (row: UsageRow) => string): readonly Column<UsageRow>[] {
@@ -201,7 +201,7 @@ function Ceilings() {
   if (ceilings === undefined || CEILING_NAMES.every((name) => ceilings[name] === null)) return null;
   return (
     <Card title="Ceilings">
-      <p className="quiet">What your company may use at most. Ask the operator to change them.</p>
+      <p className="quiet">The limits of your company. Ask the operator to change them.</p>
       <CeilingUse ceilings={ceilings} />
     </Card>
   );
