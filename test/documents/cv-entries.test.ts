@@ -10,6 +10,8 @@ describe('what belongs together in a CV', () => {
       'Career Break\n2021 - 2023',
       '2021 - 2023\tCareer break and travel',
       '2021 - 2023\nCareer break',
+      '2021 - 2023\t[title:Elternzeit]',
+      '[title:Congé parental]\n2021 - 2023',
     ]) {
       const profile = await readMarked(
         `${TOP}Work Experience\n\n${line}\n\n[title:Pastry Chef]\n[company:Hotel Larimer]\nFeb 2015 - Nov 2020\n\n` +
@@ -21,6 +23,95 @@ describe('what belongs together in a CV', () => {
       ]);
       expect(profile?.total_months_experience).toBe(102);
     }
+  });
+
+  test('G-7 projects and voluntary work are no jobs beside others, and never the current one', async () => {
+    const job = '[title:Pastry Chef]\n[company:Hotel Larimer]\nFeb 2015 - Nov 2020\n\n';
+    const other = '[title:Treasurer]\n[company:Blue Spruce Garden]\nJan 2021 - Present\n\n';
+    for (const heading of [
+      'Volunteering',
+      'Projects',
+      'Open Source Projects',
+      'Volontariato',
+      'Dobrovolnictví',
+    ]) {
+      const profile = await readMarked(`${TOP}Work Experience\n\n${job}${heading}\n\n${other}`);
+      expect(profile?.work.map(({ position }) => position)).toEqual(['Pastry Chef']);
+      expect(profile).toMatchObject({ total_months_experience: 70, current_title: null });
+    }
+    const freelancer = await readMarked(`${TOP}Projects\n\n${job}`);
+    expect(freelancer).toMatchObject({
+      work: [{ position: 'Pastry Chef' }],
+      total_months_experience: 70,
+    });
+    const student = await readMarked(`${TOP}Volunteering\n\n${other}`);
+    expect(student).toMatchObject({
+      work: [{ position: 'Treasurer' }],
+      total_months_experience: null,
+      current_title: null,
+    });
+    const label = await readMarked(
+      `${TOP}Work Experience\n\n${job}Project:\nA new menu\n\n[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015`,
+    );
+    expect(label?.total_months_experience).toBe(102);
+  });
+
+  test('G-7 a position that says that it is unpaid has no months', async () => {
+    const months = async (line: string) => {
+      const profile = await readMarked(
+        `${TOP}Work Experience\n\n${line}\n[company:Blue Spruce Shop]\nJan 2021 - Present\n\n[title:Pastry Chef]\n[company:Hotel Larimer]\nFeb 2015 - Nov 2020`,
+      );
+      expect(profile?.work).toHaveLength(2);
+      return [profile?.total_months_experience, profile?.current_title];
+    };
+    for (const line of ['[title:Volunteer Sorter]', '[title:Treasurer] (voluntary)', '[title:Bénévole]'])
+      expect(await months(line)).toEqual([70, null]);
+    expect(await months('[title:Volunteer Coordinator]')).toEqual([112, 'Volunteer Coordinator']);
+  });
+
+  test('G-7 the position that a person would like to have is no headline', async () => {
+    const label = async (line: string) => {
+      const jobs = 'Work Experience\n[title:Baker], [company:Crema Ltd], 2019 - 2021';
+      return (await readMarked(`${TOP}Objective\n${line}\n\n${jobs}`))?.basics.label;
+    };
+    expect(await label('Seeking a position as a [title:Head Baker] with room to grow.')).toBeNull();
+    expect(await label('[title:Head Baker] seeking a position with room to grow.')).toBe('Head Baker');
+  });
+
+  test('G-7 names that were cut are whole, and words and places alone are none', async () => {
+    const names = async (line: string) => {
+      const profile = await readMarked(`${TOP}Work Experience\n\n${line}\nFeb 2015 - Nov 2020\n`);
+      return profile?.work.map(({ position, name }) => [position, name]);
+    };
+    expect(await names('IT [title:Administrator], [company:Hotel Larimer]')).toEqual([
+      ['IT Administrator', 'Hotel Larimer'],
+    ]);
+    expect(await names('[title:Engineer], [company:Avi Electronics] [company:Network Pvt Ltd]')).toEqual([
+      ['Engineer', 'Avi Electronics Network Pvt Ltd'],
+    ]);
+    expect(await names('[title:Engineer] | [company:Maharashtra]')).toEqual([['Engineer', null]]);
+    const schools = async (line: string) => {
+      const profile = await readMarked(
+        `${TOP}Work Experience\n[title:Baker], [company:Crema Ltd], 2019 - 2021\n\nEducation\n${line}, 2012`,
+      );
+      return profile?.education.map(({ institution }) => institution);
+    };
+    expect(await schools('[school:Government] [school:Inter College]')).toEqual(['Government Inter College']);
+    expect(await schools('[school:Leeds College] [school:University of York]')).toHaveLength(2);
+  });
+
+  test('G-7 a school among the jobs has a position or a time, and no degree before it', async () => {
+    const jobs = async (line: string) => {
+      const profile = await readMarked(
+        `${TOP}Work Experience\n\n[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\n${line}`,
+      );
+      return profile?.work.map(({ name }) => name);
+    };
+    expect(await jobs('[school:Leeds University], 2012')).toEqual(['Blue Spruce Ltd']);
+    expect(await jobs('[degree:BSc Physics] [school:Leeds University], 2008 - 2012')).toEqual([
+      'Blue Spruce Ltd',
+    ]);
+    expect(await jobs('[title:Teacher], [school:Leeds School], 2016 - 2018')).toContain('Leeds School');
   });
 
   test('G-7 the time of a study above the headline is not that of a job', async () => {

@@ -144,3 +144,24 @@ test('G-7 accents that stand behind their letters make the same record, with pla
     expect(unproven(text, whole.profile, whole)).toEqual([]);
   }
 });
+
+test('G-7 duties below a job are neither positions nor employers', () => {
+  const { work, total_months_experience } = profileOf(`Mathilde LE GOFF
+35000 Rennes
+mathilde.legoff@courriel.example
+
+EXPÉRIENCES PROFESSIONNELLES
+Depuis janvier 2019 : Responsable de magasin, Picard Surgelés, Rennes
+Gestion d'une équipe de 7 personnes, commandes, inventaires
+De juin 2014 à décembre 2018 : Adjointe de direction, Carrefour City, Vannes
+Caisse, planning, recrutement
+Été 2009 : Bénévole au festival des Vieilles Charrues
+
+FORMATION
+2010 : BTS Management des unités commerciales, Lycée Jean Macé, Rennes
+`);
+  const names = work.flatMap(({ name }) => name ?? []);
+  expect(names).toContain('Picard Surgelés');
+  expect(names).not.toContain('Caisse');
+  expect(total_months_experience).toBe(121);
+});

@@ -190,13 +190,17 @@ function locationOf(
 }
 
 const LONGEST_HEADLINE = 12;
+const LONGEST_DESIRE = 60;
+/** "Seeking a position as a …": the position that the person would like to have. */
+const DESIRED =
+  /(?<!\p{L})(?:(?:seek|looking for|obtain|secure|become|aspiring|pursue)(?:ing|s)?|(?:position|role|job|work|career|employment|opportunity) as|(?:stelle|position|tätigkeit|anstellung) als|(?:poste|emploi) (?:de|d['’])|(?:puesto|empleo|trabajo) (?:de|como)|(?:posto|posizione|ruolo) (?:di|come)|(?:função|vaga|cargo) de)(?!\p{L})[^.;]*$/iu;
 
 /**
  * The headline: a title on a short line at the top, before the first job; otherwise a title in the summary or near the
  * top.
  */
 function labelOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced | null): Traced | null {
-  const { text, sections, tokens, tokenStarts } = laidOut;
+  const { text, sections, segments, tokens, tokenStarts } = laidOut;
   const label = mentions.find(({ kind, segment, start }) => {
     const isTop = sections[segment] === 'top' || sections[segment] === 'contact';
     if (kind !== 'title' || segment >= 20 || !isTop || start < (name?.end ?? 0)) return false;
@@ -206,8 +210,13 @@ function labelOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Trace
   });
   const isEarly = (section: string | undefined, segment: number) =>
     section === 'summary' || (segment < 25 && (section === 'top' || section === 'contact'));
+  const isDesired = ({ segment, start }: Mention) =>
+    DESIRED.test(text.slice(segments[segment]?.start ?? start, start).slice(-LONGEST_DESIRE));
   const chosen =
-    label ?? mentions.find(({ kind, segment }) => kind === 'title' && isEarly(sections[segment], segment));
+    label ??
+    mentions.find(
+      (one) => one.kind === 'title' && isEarly(sections[one.segment], one.segment) && !isDesired(one),
+    );
   return chosen === undefined ? null : traced(text, chosen.start, chosen.end, chosen.confidence);
 }
 

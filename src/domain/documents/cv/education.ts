@@ -24,6 +24,8 @@ export function findEducation(laidOut: LaidOutText, mentions: readonly Mention[]
     if (section === 'education') return true;
     if (section === 'certificates') return false;
     if (section === 'work') return !hasSection && kind !== 'date';
+    // Below voluntary work, talks and references, a name is not that of the person's school.
+    if (section === 'other' && hasSection && kind === 'school') return false;
     return !hasSection || (kind !== 'date' && hasWork && section !== 'skills');
   };
   const anchors: Anchor[] = [];

@@ -270,12 +270,18 @@ function lineNear(
     if (
       run !== null &&
       run.from === from &&
+      !isListBegin(tokens, run.to, to) &&
       isFree(run.from, run.to) &&
       accepts(tokens.slice(run.from, run.to))
     )
       return run;
   }
   return null;
+}
+
+/** "Caisse, planning, recrutement": the capital is that of a line with a list of duties. */
+function isListBegin(tokens: readonly Token[], at: number, to: number): boolean {
+  return tokens[at]?.text === ',' && at + 1 < to && /^\p{Ll}/u.test(tokens[at + 1]?.text ?? '');
 }
 
 /** Capitalized words, with the small words that occur in names, from the first token on. */

@@ -19,7 +19,17 @@ import {
 } from '../words/word-lists.ts';
 import { isOfForm } from './form-labels.ts';
 import { isBesideDuties, labelledFields, withLabelled } from './labelled-fields.ts';
-import { EDGE, isCapital, joinFaculties, joinShortNames, nextOther, widened } from './name-ends.ts';
+import {
+  EDGE,
+  isCapital,
+  isNoName,
+  joinAdjacent,
+  joinFaculties,
+  joinShortNames,
+  nextOther,
+  widened,
+  withDepartment,
+} from './name-ends.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -55,7 +65,9 @@ export function mentionsIn(
     .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
     .filter((mention) => mention.kind !== 'title' || !isOfOthers(laidOut, mention))
     .flatMap((mention) => partedSchool(laidOut, mention));
-  const wide = joinTitles(laidOut, whole)
+  const wide = joinAdjacent(laidOut, joinTitles(laidOut, whole))
+    .filter((mention) => !isNoName(laidOut, mention))
+    .map((mention, at, all) => withDepartment(laidOut, mention, all[at - 1]))
     .map((mention, at, all) => widened(laidOut, mention, nextOther(all, at)))
     .filter(namesItsKind);
   const joined = isPlain ? wide.flatMap((mention) => plainParts(laidOut, mention)) : wide;

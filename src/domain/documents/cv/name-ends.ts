@@ -201,3 +201,69 @@ export function joinShortNames({ text, tokens }: LaidOutText, mentions: readonly
   }
   return joined;
 }
+
+/**
+ * Two names of one kind without anything between them, of which the first has no word for its kind, are one: "Government"
+ * "Inter College", "AVI Electronics" "Network Pvt Ltd". A name that begins with its kind ("University of …") is whole.
+ */
+export function joinAdjacent({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const isNext =
+      last !== undefined &&
+      last.kind === mention.kind &&
+      last.to === mention.from &&
+      last.segment === mention.segment;
+    if (
+      isNext &&
+      isRestOfName(tokens.slice(last.from, last.to), tokens.slice(mention.from, mention.to), last)
+    )
+      joined[joined.length - 1] = { ...last, to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
+}
+
+function isRestOfName(first: readonly Token[], second: readonly Token[], { kind }: Mention): boolean {
+  if (kind === 'school') {
+    const namesSchool = ({ lower }: Token) => isSchoolWord(lower);
+    return (
+      !first.some(namesSchool) && second.slice(1).some(namesSchool) && !second.slice(0, 1).some(namesSchool)
+    );
+  }
+  if (kind !== 'company' || first.some(isLegalForm)) return false;
+  const own = second.findIndex(isLegalForm);
+  return (own === 0 || own === 1) && second.slice(own).every(isLegalForm);
+}
+
+/** "IT" before a position or a name belongs to it: the taggers take it for the word "it". */
+export function withDepartment(
+  { tokens }: LaidOutText,
+  mention: Mention,
+  last: Mention | undefined,
+): Mention {
+  const { kind, from, segment } = mention;
+  const [own, before] = [tokens[from - 1], tokens[from - 2]];
+  if ((kind !== 'title' && kind !== 'company') || own?.text !== 'IT' || own.segment !== segment)
+    return mention;
+  // Alone, it is also taken for a skill.
+  const isTaken =
+    last !== undefined && last.to > from - 1 && !(last.kind === 'skill' && last.from === from - 1);
+  if (isTaken || (kind === 'company' && /^(?:in|of|for|into|and|&|,)$/i.test(before?.text ?? '')))
+    return mention;
+  return { ...mention, from: from - 1, start: own.start };
+}
+
+/** Words that are a part of many names and the whole of none. */
+const NO_NAME =
+  /^(?:it|business|networking|technology|technologies|software|engineering|government|company|industry|services?)$/i;
+
+/** An organisation that is only such a word, or only a place; schools are named like their towns. */
+export function isNoName({ tokens, places }: LaidOutText, { kind, from, to, start, end }: Mention): boolean {
+  if (kind !== 'company' && kind !== 'school') return false;
+  if (to - from === 1 && NO_NAME.test(tokens[from]?.text ?? '')) return true;
+  const place = firstOverlap(places, start, end);
+  if (place === undefined || place.start > start || place.end < end) return false;
+  return kind === 'company' || place.city === null;
+}

@@ -39,7 +39,7 @@ export function readProfile(
   const education = studies.map((found, at) => educationOf(found, `education[${at}]`, notes));
   const languages = findLanguages(laidOut);
   const skills = findSkills(laidOut, seen).filter(({ value }) => languageName(value) === null);
-  const now = currentPosition(work);
+  const now = currentPosition(work.filter((_, at) => found.jobs[at]?.isPaid === true));
   const profile: CvProfile = {
     basics,
     work,

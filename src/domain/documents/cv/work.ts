@@ -4,17 +4,27 @@ import type { Mention } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
+import { namesPosition } from '../words/word-lists.ts';
 import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
 import { formLabelOf, isBesideWork, serviceSegments } from './form-labels.ts';
 import { isLabel, type SeenMentions } from './mentions.ts';
 import { withoutProjects } from './projects-in-jobs.ts';
 import { refereeSegments } from './referees.ts';
+import {
+  isBreak,
+  isBreakSpan,
+  isUnpaidPosition,
+  jobsAside,
+  namesBreak,
+  unpaidSegments,
+} from './unpaid-work.ts';
 
 export interface FoundWork {
   readonly name: Traced | null;
   readonly position: Traced | null;
   readonly location: Traced | null;
   readonly entry: Entry;
+  readonly isPaid: boolean;
   readonly summary: Traced | null;
   readonly highlights: readonly Traced[];
 }
@@ -50,19 +60,25 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
     laidOut,
     groupEntries(laidOut, anchors).filter((entry) => !isService(entry) && !isReferee(entry)),
   );
-  const jobsSeen = grouped.filter((entry) => isJob(laidOut, entry));
+  const unpaid = unpaidSegments(laidOut);
+  const jobsSeen = jobsAside(
+    laidOut,
+    grouped.filter((entry) => isJob(laidOut, entry)),
+    unpaid,
+  );
   const entries = withoutLoneNames(laidOut, withoutHeadlines(laidOut, jobsSeen)).slice(0, MOST.work);
   fillGaps(laidOut, entries, seen);
+  const isPaid = (entry: Entry) => unpaid[entry.firstSegment] !== 1 && !isUnpaidPosition(laidOut, entry);
   const jobs = entries.map((entry, at) => {
     const next = entries[at + 1];
     return {
+      isPaid: isPaid(entry),
       ...described(laidOut, entry, next?.firstSegment ?? laidOut.segments.length),
       entry,
       ...namesOf(laidOut, entry),
     };
   });
-  const unpaid = unpaidSegments(laidOut);
-  const paid = entries.filter(({ firstSegment }) => unpaid[firstSegment] !== 1);
+  const paid = entries.filter(isPaid);
   const studied = new Set(
     seen.mentions.flatMap(({ kind, segment }) => (kind === 'degree' || kind === 'school' ? [segment] : [])),
   );
@@ -79,25 +95,6 @@ export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundJobs {
   };
 }
 
-const UNPAID =
-  /volunt|bénévol|ehrenamt|freiwillig|vrijwillig|wolontar|gönüllü|frivillig|^(?:community )?service$|community (?:service|involvement)|extra-?curricular|awards?\b|hono[u]?rs/i;
-
-/** 1 for segments under a heading for unpaid work, or for something that is not work. */
-function unpaidSegments({ headings, segments }: LaidOutText): Uint8Array {
-  const found = new Uint8Array(segments.length);
-  let isUnpaid = false;
-  segments.forEach(({ text }, at) => {
-    const heading = headings[at];
-    if (heading != null) isUnpaid = UNPAID.test(text.slice(0, heading.length).trim());
-    if (isUnpaid) found[at] = 1;
-  });
-  return found;
-}
-
-/** A period without work, as named in CVs. */
-const BREAK =
-  /\b(?:career (?:break|gap)|(?:maternity|paternity|parental|family|medical|sick) leave|sabbatical|gap year|full[- ]time (?:parent|mother|father|carer)|stay[- ]at[- ]home|unemployed|elternzeit|congé (?:maternité|parental|sabbatique))\b/i;
-
 /** The distance at which a school or degree makes a time span one of education. */
 const NEAR = 2;
 
@@ -112,29 +109,6 @@ function isBareSpan(laidOut: LaidOutText, entry: Entry, studied: ReadonlySet<num
   if (namesBreak(laidOut, firstSegment)) return false;
   for (let at = firstSegment - NEAR; at <= lastSegment + NEAR; at++) if (studied.has(at)) return false;
   return true;
-}
-
-/** Whether a break is named on the line of a segment or the one above. */
-function namesBreak({ segments }: LaidOutText, at: number): boolean {
-  const line = segments[at];
-  const above = line?.beginsBlock === false ? segments[at - 1] : undefined;
-  return [line, above].some((segment) => BREAK.test(segment?.text ?? ''));
-}
-
-/**
- * "2021 - 2023" followed by a break, in the next cell or on the line below; a "maternity leave cover" with a position
- * is a job.
- */
-function isBreakSpan(
-  { segments }: LaidOutText,
-  { isRange }: DateSpan,
-  at: number,
-  named: ReadonlySet<number>,
-): boolean {
-  const next = segments[at + 1];
-  return (
-    isRange && next?.beginsBlock === false && BREAK.test(next.text) && !named.has(at) && !named.has(at + 1)
-  );
 }
 
 const DURATION =
@@ -161,19 +135,23 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
   const anchors: Anchor[] = [];
   const dated = new Set(laidOut.dates.map(({ start }) => segmentAt(laidOut, start)));
   const named = new Set(
-    mentions.filter(({ kind }) => kind === 'title' || kind === 'company').map(({ segment }) => segment),
+    mentions
+      .filter(({ kind }) => kind === 'title' || kind === 'company')
+      .filter(({ start, end }) => !isBreak(laidOut.text.slice(start, end)))
+      .map(({ segment }) => segment),
   );
   const paired = pairedMentions(mentions);
-  for (const mention of mentions) {
+  for (const [at, mention] of mentions.entries()) {
     const { kind, start, end, segment } = mention;
     const section = laidOut.sections[segment];
     if (section === undefined) continue;
+    if (kind === 'title' && isBreak(laidOut.text.slice(start, end))) continue;
     if (mention.isLabelled !== true && !paired.has(mention) && isInProse(laidOut, mention, dated)) continue;
     if (kind === 'title') anchors.push({ kind: 'part', start, end, segment, mention });
     else if (kind === 'company') anchors.push({ kind: 'head', start, end, segment, mention });
     else if (kind === 'place') anchors.push({ kind: 'place', start, end, segment, mention });
     // A school takes the place of a teacher's employer.
-    else if (kind === 'school' && section === 'work')
+    else if (kind === 'school' && section === 'work' && !isBehindDegree(mention, mentions[at - 1]))
       anchors.push({ kind: 'head', start, end, segment, mention });
   }
   for (const date of laidOut.dates) {
@@ -185,6 +163,11 @@ function anchorsOf(laidOut: LaidOutText, mentions: readonly Mention[]): Anchor[]
     anchors.push({ kind: 'date', start: date.start, end: date.end, segment, date });
   }
   return anchors.sort((one, other) => one.start - other.start);
+}
+
+/** "Bachelor in Electronics, Leeds University", where the heading of the studies was lost. */
+function isBehindDegree({ from }: Mention, before: Mention | undefined): boolean {
+  return before?.kind === 'degree' && from - before.to <= 2;
 }
 
 function isLong({ tokenStarts }: LaidOutText, segment: number): boolean {
@@ -238,6 +221,8 @@ function isBeforeSpan({ tokens, headings }: LaidOutText, { to, segment }: Mentio
 function isJob(laidOut: LaidOutText, entry: Entry): boolean {
   if (entry.head === null && entry.part === null) return false;
   const section = laidOut.sections[entry.firstSegment] ?? 'top';
+  // A school is an employer if it has a position or a time span.
+  if (entry.head?.kind === 'school' && entry.part === null && entry.date?.isRange !== true) return false;
   if (section === 'work') return true;
   if (CLOSED_SECTIONS.has(section))
     return entry.part !== null && (entry.head !== null || entry.date !== null);
@@ -264,16 +249,23 @@ function withoutHeadlines(laidOut: LaidOutText, entries: readonly Entry[]): Entr
 const LEAST_WHOLE = 2;
 
 /**
- * A product alone on a line of the list below a job is not an employer: where two or more jobs have a position, an
- * employer and a time span, a line with only a name is dropped.
+ * A product alone on a line of the list below a job is not an employer, and "Inbetriebnahme beim Kunden" is no position:
+ * where two or more jobs have a position, an employer and a time span, a line with only a name, or with only a position
+ * that no word of it says, is dropped.
  */
-function withoutLoneNames({ isFlat, segments }: LaidOutText, entries: readonly Entry[]): Entry[] {
+function withoutLoneNames(laidOut: LaidOutText, entries: readonly Entry[]): Entry[] {
+  const { isFlat, segments, tokens } = laidOut;
   const whole = entries.filter(
     ({ head, part, date }) => head !== null && part !== null && date?.isRange === true,
   );
   if (isFlat || whole.length < LEAST_WHOLE) return [...entries];
   return entries.filter(({ head, part, date }) => {
-    if (head === null || part !== null || date !== null) return true;
+    if (date !== null || (head !== null && part !== null)) return true;
+    if (part !== null)
+      return (
+        part.isLabelled === true || namesPosition(tokens.slice(part.from, part.to).map(({ lower }) => lower))
+      );
+    if (head === null) return true;
     const line = segments[head.segment];
     return line === undefined || head.start > line.start || head.end < line.end;
   });

@@ -97,6 +97,8 @@ interface Atom {
 /** A word that may be a month or a season, which the tables decide. */
 const WORD = '\\p{L}{3,12}';
 const YEAR = '(?:19|20)\\d\\d';
+/** Not the first digit of a year or of a day. */
+const MONTH_NUMBER = '(?:0?[1-9]|1[0-2])(?![\\d.,])';
 /** Months in Roman numerals, as in Poland and Romania: "III 2015", "15 III 2015". */
 const ROMAN = '(?:XI{0,2}|IX|IV|VI{0,3}|I{1,3})';
 const ROMAN_MONTHS = ['I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX', 'X', 'XI', 'XII'];
@@ -109,6 +111,7 @@ const ATOM = new RegExp(
     `(?<![\\d./-])(?<quarterYear2>${YEAR})[ /-]{0,2}Q(?<quarter2>[1-4])(?![\\p{L}\\d])`,
     `(?<!\\d)(?<cjkYear>${YEAR})年(?:(?<cjkMonth>0?[1-9]|1[0-2])月)?`,
     `(?<![\\d./-])(?<iso>${YEAR})(?:[-/.]|\\. (?=\\d\\d\\.))(?<isoMonth>0?[1-9]|1[0-2])(?:[-/.](?:[0-2]?\\d|3[01]))?(?![\\d])`,
+    `(?<![\\d./-]|\\d [-–/] )(?<spaced>(?<spacedYear>${YEAR}) (?<mark>[-–/.]) (?<spacedMonth>${MONTH_NUMBER})) (?!\\k<mark>)(?:[-–—/]|to|bis|a|à) (?:(?<lastYear>${YEAR}) \\k<mark> (?<lastMonth>${MONTH_NUMBER})|(?<lastNow>${PRESENT_WORDS})(?!\\p{L}))`,
     `(?<![\\d./-])(?<d1>\\d{1,2})[./-](?<d2>\\d{1,2})[./-](?<dYear>${YEAR}|\\d\\d)(?!\\d|[./-]\\d)`,
     `(?<![\\d./]|(?<!${YEAR})-)(?<num>0?[1-9]|1[0-2])[ ]?[./-][ ]?(?<numYear>${YEAR})(?![\\d]|[.]\\d)`,
     `(?<![\\d./]|(?<!/\\d\\d)-)(?<num2>0?[1-9]|1[0-2])/(?<numYear2>\\d\\d)(?![\\d/])`,
@@ -304,6 +307,7 @@ function atomsOf(match: RegExpMatchArray): Atom[] {
   if (groups.now !== undefined) return [atom(null, null, { isPresent: true })];
   if (groups.lone !== undefined) return [atom(Number(groups.lone), null)];
   if (groups.pair !== undefined) return pairOf(groups, atom, start, end);
+  if (groups.spaced !== undefined) return spacedPair(groups, atom, start, end);
   if (groups.two !== undefined) return [atom(fullYear(groups.two), null, { isShort: true })];
   if (groups.monthOnly !== undefined) {
     const month = MONTHS.get(groups.monthOnly.toLowerCase());
@@ -321,6 +325,16 @@ function pairOf(groups: Groups, atom: MakeAtom, start: number, end: number): Ato
   const first = atom(year, null, { end: start + 4 });
   if (last <= year || last - year > 10) return [first];
   return [first, atom(last, null, { start: end - 2 })];
+}
+
+/** "2023 - 7 / 2024 - 1": the mark within a date differs from the one between both. */
+function spacedPair(groups: Groups, atom: MakeAtom, start: number, end: number): Atom[] {
+  const { spaced = '', spacedYear, spacedMonth, lastYear, lastMonth, lastNow } = groups;
+  const first = atom(Number(spacedYear), Number(spacedMonth), { end: start + spaced.length });
+  if (lastNow !== undefined)
+    return [first, atom(null, null, { start: end - lastNow.length, isPresent: true })];
+  const last = { start: end - `${lastYear} - ${lastMonth}`.length };
+  return [first, atom(Number(lastYear), Number(lastMonth), last)];
 }
 
 function numbered(groups: Groups, atom: MakeAtom): Atom[] {

@@ -53,3 +53,10 @@ test('G-7 a town behind a hyphen, as job sites print it, is a part of its own; n
   ])
     expect(parts(whole)).toEqual([whole]);
 });
+
+test('G-7 a name that is a word of another language needs its capital, and a word of many names is no skill', () => {
+  expect(seen('forms of eva lua tion, su larga scala, est stata')).toEqual([]);
+  expect(seen('plugins in Lua and jobs in Scala')).toEqual(['Lua', 'Scala']);
+  expect(seen('Skills: lua, python, scala')).toEqual(['Lua', 'Python', 'Scala']);
+  expect(seen('Skills: on-time delivery')).toEqual([]);
+});

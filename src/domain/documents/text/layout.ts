@@ -59,7 +59,7 @@ export function layOut(whole: string): LaidOutText {
   const segments = hasNoLines ? cutFlat(lines, dates) : lines;
   const tokens = tokensOf(segments, wholePlaces(emails, links, phones, [...dates, ...findVersions(text)]));
   const tokenStarts = startsOf(segments, tokens);
-  const headings = segments.map(headingOf);
+  const headings = segments.map((segment, at) => headingOf(segment, segments[at - 1], segments[at + 1]));
   const sections = sectionsOf({ segments, headings, tokens, tokenStarts, dates });
   const skills = knownSkillsIn({ tokens, sections, segments });
   const places = knownPlacesIn(tokens);

@@ -86,4 +86,40 @@ describe('G-7 a line lies in the section that it belongs to', () => {
     expect(sectionOf(text, 'line 1 ')).toBe('contact');
     expect(sectionOf(text, 'line 11')).toBe('work');
   });
+
+  test('a word that continues the line above it, or is continued below, is no heading', () => {
+    for (const lines of [
+      'EXPERIENCE\nDirector, Information\nTechnology\nOak Lane House\n2012 - 2014',
+      'EXPERIENCE\nBoard of\nEducation\nOak Lane House',
+      'EXPERIENCE\nRan the programme\nTraining\nfor all staff\nOak Lane House',
+    ])
+      expect(sectionOf(lines, 'Oak Lane')).toBe('work');
+    expect(sectionOf('EXPERIENCE\nTester\n\nTechnology\nOak Lane House', 'Oak Lane')).toBe('skills');
+    expect(sectionOf('EXPERIENCE\nTester\nTECHNOLOGY\nOak Lane House', 'Oak Lane')).toBe('skills');
+  });
+
+  test('headings without their accents, and by the noun that they begin with', () => {
+    const lines = (heading: string) => `Ada Byron\n\n${heading}\nOak Lane House`;
+    const cases: readonly (readonly [string, string])[] = [
+      ['PRACOVNI ZKUSENOSTI', 'work'],
+      ['Formacion academica', 'education'],
+      ['WYKSZTALCENIE', 'education'],
+      ['Aptitudini si competente personale', 'skills'],
+      ['Experiență managerială', 'work'],
+      ['Competențe organizatorice', 'skills'],
+      ['Compétences relationnelles', 'skills'],
+      ['Activități de voluntariat', 'other'],
+      ['Attività di volontariato', 'other'],
+    ];
+    for (const [heading, kind] of cases)
+      expect([heading, sectionOf(lines(heading), 'Oak Lane')]).toEqual([heading, kind]);
+    expect(sectionOf(lines('Experiencia en gestión de equipos'), 'Oak Lane')).toBe('top');
+    expect(sectionOf(lines('Competențe: Excel, Word'), 'Competențe')).toBe('skills');
+  });
+
+  test('a training below a heading of education is no job', () => {
+    const text =
+      'AUSBILDUNG\n2010 - 2011\nTechnische Schule Hagen\nTechniker\n2000 - 2003\nAusbildung zum Mechaniker\nOak Lane GmbH';
+    expect(sectionOf(text, 'Ausbildung zum')).toBe('education');
+  });
 });

@@ -1,5 +1,11 @@
 import headings from '../words/headings.json' with { type: 'json' };
-import { degreeBook, isPositionWord, isSchoolWord, looksLikeDegree } from '../words/word-lists.ts';
+import {
+  degreeBook,
+  isPositionWord,
+  isSchoolWord,
+  looksLikeDegree,
+  withoutAccents,
+} from '../words/word-lists.ts';
 import type { DateSpan } from './dates.ts';
 import { lowerOf, type Segment, type Token } from './tokens.ts';
 
@@ -78,6 +84,7 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
       continue;
     if (isPositionWord(lower)) positions[segment] = 1;
     else if (isSchoolWord(lower) || isDegree(token)) schools[segment] = 1;
+    if (TRAINING.test(lower)) schools[segment] = 1;
   }
   const found = new Uint8Array(segments.length);
   const spans = dates.filter(({ isRange }) => isRange);
@@ -92,16 +99,26 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
   return found;
 }
 
+/** "Ausbildung zum Industriemechaniker", with the firm on the next line, is no job below a heading of education. */
+const TRAINING =
+  /^(?:ausbildung|berufsausbildung|lehre|umschulung|apprenticeship|apprentissage|apprendistato|leertijd)$/;
+
 /** "B.A." and "Bachelor", but not "Be" at the start of a line. */
 function isDegree({ text }: Token): boolean {
   return looksLikeDegree(text) && degreeBook.of(text) !== undefined;
 }
 
 const HEADING_KINDS = new Map<string, SectionKind>();
+/** By spelling without accents: "EXPERIENTA PROFESIONALA", "Formacion academica". */
+const WITHOUT_ACCENTS = new Map<string, SectionKind>();
 for (const [kind, lines] of Object.entries(headings)) {
-  for (const name of lines.flatMap((line) => line.split('; ')))
+  for (const name of lines.flatMap((line) => line.split('; '))) {
     HEADING_KINDS.set(spelled(name), kind as SectionKind);
+    WITHOUT_ACCENTS.set(withoutAccents(spelled(name)), kind as SectionKind);
+  }
 }
+/** A shorter word without its accents is often a word of another language. */
+const LEAST_WITHOUT_ACCENTS = 6;
 
 /**
  * Lower case. Merges the two Turkish "i", which capitals do not distinguish, and Romanian letters with cedillas and
@@ -119,11 +136,15 @@ const INLINE_HEADING = /^([\p{L}][\p{L} &/'’-]{2,40}?)\s*(?::|[-–—](?=\s))
 const CAPITALS_HEADING = /^([\p{Lu}][\p{Lu} &/-]{3,40})(?=\s[^\p{Lu}]|\s\p{Lu}\p{Ll}|$)/u;
 const LONGEST_HEADING = 60;
 
-/** A segment that is a heading, or begins with one (`Skills: Java, SQL`, `EDUCATION Stanford University`). */
-export function headingOf(segment: Segment): Heading | null {
+/**
+ * A segment that is a heading, or begins with one (`Skills: Java, SQL`, `EDUCATION Stanford University`). `before` and
+ * `after` are the segments next to it.
+ */
+export function headingOf(segment: Segment, before?: Segment, after?: Segment): Heading | null {
   const { text } = segment;
+  if (isRestOfLine(segment, before, after)) return null;
   if (text.length <= LONGEST_HEADING) {
-    const kind = headingKind(text);
+    const kind = headingKind(text) ?? kindByFirstWord(segment);
     if (kind !== null && (looksLikeHeading(text) || isSmallHeading(segment)))
       return { kind, length: text.length };
   }
@@ -138,6 +159,22 @@ export function headingOf(segment: Segment): Heading | null {
     if (kind !== null) return { kind, length: (capitals[1] ?? '').length };
   }
   return null;
+}
+
+/** The last words of a line that is continued below. */
+const CONTINUED = /(?:^|[\s(])(?:of|and|&|in|on|for|the|to|with|a|an|at|by|from)$|,$/i;
+/** Words that end the names of degrees, departments and positions. */
+const ENDS_NAME = /^(?:technology|software)$/i;
+const IN_SENTENCE = /^(?:technology|software|training|research|service|project|leadership)$/i;
+
+/** "Bachelor of" above "Technology": one capitalized word that continues the line above, or is continued below. */
+function isRestOfLine(segment: Segment, before: Segment | undefined, after: Segment | undefined): boolean {
+  const { text, beginsBlock, beginsLine, isBulleted } = segment;
+  if (beginsBlock || !beginsLine || isBulleted || !/^\p{Lu}\p{Ll}+$/u.test(text) || before === undefined)
+    return false;
+  const goesOn =
+    IN_SENTENCE.test(text) && after?.beginsBlock === false && after.beginsLine && /^\p{Ll}/u.test(after.text);
+  return CONTINUED.test(before.text) || goesOn || (ENDS_NAME.test(text) && !before.isBulleted);
 }
 
 /** Whether a text is only a heading. */
@@ -161,12 +198,45 @@ function headingKind(raw: string): SectionKind | null {
     .replace(/\s+/g, ' ');
   const known = HEADING_KINDS.get(clean);
   if (known !== undefined) return known;
+  const plain = withoutAccents(clean);
+  if (plain.length >= LEAST_WITHOUT_ACCENTS && WITHOUT_ACCENTS.has(plain))
+    return WITHOUT_ACCENTS.get(plain) ?? null;
   // Spaced capitals: "E D U C A T I O N".
   if (/^(?:\p{L} ){3,}\p{L}$/u.test(clean)) return HEADING_KINDS.get(clean.replaceAll(' ', '')) ?? null;
   const [first, second] = clean.split(/ (?:and|&|und|et|y|e|en|i|a|és|și|och|og|ve) |\//);
   if (first !== undefined && second !== undefined && HEADING_KINDS.has(second) && HEADING_KINDS.has(first))
     return HEADING_KINDS.get(first) ?? null;
   return kindByLastWord(raw.trim(), clean);
+}
+
+/**
+ * The first words of headings that are not in the list, in languages that put the noun first: "Experiență managerială",
+ * "Compétences relationnelles", "Activități de voluntariat". Without accents.
+ */
+const FIRST_WORDS: readonly (readonly [RegExp, SectionKind])[] = [
+  [
+    /^(?:activit\p{L}+|munca|actions?|acoes|acciones|attivita|travail|trabalho|trabajo|lavoro|experient\p{L}+|experienc\p{L}+|esperienz\p{L}+) (?:de |di |en |in )?(?:volunt\p{L}+|benevol\p{L}+|volontar\p{L}+)$/u,
+    'other',
+  ],
+  [
+    /^(?:experienta|experiente|experiences|experiencias|esperienze|experiencias) (?!de |di |en |in |dans |cu |com |con |la |sur |em |na |no )/,
+    'work',
+  ],
+  [
+    /^(?:competente|aptitudini|abilitati|cunostinte|competences|competencias|competenze|habilidades|conhecimentos|conocimientos|conoscenze|capacita|aptitudes) /,
+    'skills',
+  ],
+  [/^(?:studii|etudes|estudios|estudos|studi) /, 'education'],
+  [/^(?:cursuri|cursos|corsi|formations complementaires) /, 'certificates'],
+];
+const MOST_FIRST_WORDS = 4;
+
+function kindByFirstWord({ text, beginsBlock, isBulleted }: Segment): SectionKind | null {
+  const isShouted = text === text.toUpperCase();
+  if (isBulleted || !(beginsBlock || isShouted) || /[\d,.;@()]/.test(text)) return null;
+  const plain = withoutAccents(spelled(text.replace(/ ?:$/, '')));
+  if (plain.split(' ').length > MOST_FIRST_WORDS) return null;
+  return FIRST_WORDS.find(([pattern]) => pattern.test(plain))?.[1] ?? null;
 }
 
 /** The last words of headings that are not in the list: "Student Teaching Experience", "FINANCIAL MANAGEMENT ROLES:". */

@@ -73,7 +73,8 @@ function isKnownName(plain: string): boolean {
   return firstNames.has(plain) || lastNames.has(plain) || otherNames.has(plain);
 }
 
-function withoutAccents(lower: string): string {
+/** A lower-case text in letters without accents. */
+export function withoutAccents(lower: string): string {
   return lower
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
