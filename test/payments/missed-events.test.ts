@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { overdueSince } from '../../src/domain/credits/holds/billing-status.ts';
 import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { receiveMissedEvents, replayPayments } from '../../src/domain/payments/missed-events.ts';
@@ -215,6 +216,26 @@ describe('reconciliation reads every event', () => {
     expect(await readUntil()).toBeUndefined();
     await receiveMissedEvents({ ...parts(), provider });
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-29 an invoice that is voided at the provider blocks its company no longer', async () => {
+    await database.query('delete from payment_reconciliation');
+    const { id, customerId } = await makeCompany(database, 'POSTPAID');
+    const now = Math.floor(shop.clock.now() / 1000);
+    const invoice = { id: `in_${id}`, customer: customerId, subscription: null, due_date: now - 86_400 };
+    const event = (type: string, status: string) => {
+      const made = madeEvent({ type: 'invoice.finalized', object: { ...invoice, status }, created: now });
+      return { ...made, type, payload: { ...made.payload, type } };
+    };
+    await shop.payments.receive(event('invoice.finalized', 'open'));
+    const unpaid = listing([event('invoice.marked_uncollectible', 'uncollectible')]);
+    await receiveMissedEvents({ ...parts(), provider: unpaid.provider });
+    expect(await overdueSince(database, id)).not.toBeNull();
+    const { asked, provider } = listing([event('invoice.voided', 'void')]);
+    await receiveMissedEvents({ ...parts(), provider });
+    expect(await overdueSince(database, id)).toBeNull();
+    const kinds = asked[0]?.eventKinds ?? [];
+    expect(kinds).toEqual([...HANDLED_EVENT_KINDS, 'invoice.voided', 'invoice.marked_uncollectible']);
   });
 });
 

@@ -18,6 +18,7 @@ import { checkoutSessionCompleted } from './effects/checkout-completed.ts';
 import { creditNoteIssued } from './effects/credit-note-issued.ts';
 import { disputeChanged, refundFailed } from './effects/dispute-changed.ts';
 import {
+  invoiceClosed,
   invoiceFinalizationFailed,
   invoiceFinalized,
   invoicePaymentActionRequired,
@@ -54,6 +55,8 @@ const FOUND_EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['charge.dispute.funds_reinstated', disputeChanged],
   ['charge.refund.updated', refundFailed],
   ['credit_note.created', creditNoteIssued],
+  ['invoice.voided', invoiceClosed],
+  ['invoice.marked_uncollectible', invoiceClosed],
 ]);
 
 export function effectOf(type: string): Effect | undefined {
@@ -61,6 +64,13 @@ export function effectOf(type: string): Effect | undefined {
 }
 
 export const HANDLED_EVENT_KINDS: readonly string[] = [...EFFECTS.keys()];
+
+/** The kinds that reconciliation reads as events; the provider takes at most 20. It lists the others as objects. */
+export const LISTED_EVENT_KINDS: readonly string[] = [
+  ...HANDLED_EVENT_KINDS,
+  'invoice.voided',
+  'invoice.marked_uncollectible',
+];
 
 export interface ProcessParts {
   readonly database: Database;

@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, ProviderEvent } from '../../ports/payment-provider.ts';
-import { HANDLED_EVENT_KINDS } from './apply-event.ts';
+import { LISTED_EVENT_KINDS } from './apply-event.ts';
 import { readDisputes } from './disputes.ts';
 import { knownEvents } from './event-inbox.ts';
 import { inOurVersion, type ObjectLookUps } from './event-versions.ts';
@@ -174,7 +174,7 @@ async function readRange(
     const listed = await provider.listEvents({
       sinceMs: start,
       ...(end === undefined ? {} : { untilMs: end }),
-      eventKinds: HANDLED_EVENT_KINDS,
+      eventKinds: LISTED_EVENT_KINDS,
       limit: PAGE,
       ...(after === undefined ? {} : { after }),
     });

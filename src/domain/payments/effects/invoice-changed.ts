@@ -45,6 +45,17 @@ export const invoiceFinalized: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
+/**
+ * `invoice.voided` and `invoice.marked_uncollectible`, as by an operator at the provider: a void invoice blocks no company,
+ * and the usage that it asked for is written off. An uncollectible one is still owed.
+ */
+export const invoiceClosed: Effect = async (event, context) => {
+  const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
+  if (mirrored.outcome === 'refused') return mirrored.because;
+  const { companyId, providerInvoiceId, invoice } = mirrored;
+  return { outcome: 'applied', did: `invoice ${providerInvoiceId} is ${invoice.status}`, companyId };
+};
+
 /** `invoice.finalization_failed`: it stays a draft that is not due until an operator fixes it. */
 export const invoiceFinalizationFailed: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'DRAFT');
