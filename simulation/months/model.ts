@@ -33,13 +33,17 @@ interface Line {
 
 export interface ModelInvoice {
   readonly lines: readonly Line[];
+  /** Without tax. */
+  readonly netMinor: number;
   readonly totalMinor: number;
-  /** What is due after the customer's balance. */
-  readonly dueMinor: number;
+  /** What is due after the customer's balance, and after credit notes before payment. */
+  dueMinor: number;
+  /** By credit notes before payment. */
+  notedMinor: number;
   readonly isTrial: boolean;
   /** Of the trial that it begins. */
   readonly periodEnd: number;
-  status: 'OPEN' | 'PAID';
+  status: 'OPEN' | 'PAID' | 'VOID';
   attempts: number;
   nextAttempt: number | null;
   /** Returned by refunds, lost disputes and credit notes. */
@@ -58,6 +62,8 @@ export interface ModelSubscription {
   periodEnd: number;
   trialEnd: number | null;
   cancelsAtPeriodEnd: boolean;
+  /** What becomes of the invoices of renewals while nothing is collected. */
+  paused: 'keep_as_draft' | 'void' | null;
   endedAt: number | null;
   pastDueSince: number | null;
   coupon: { readonly of: ModelCoupon; readonly end: number | null } | null;
@@ -69,6 +75,7 @@ export interface ModelSubscription {
 interface Lot {
   leftMicro: number;
   expiresAt: number;
+  readonly grantedAt: number;
   readonly source: object;
   expiredMicro: number;
   readonly isTrial: boolean;
@@ -76,8 +83,17 @@ interface Lot {
 
 interface Purchase {
   readonly pack: ModelPack;
+  readonly paidMinor: number;
   returnedMinor: number;
   takenMicro: number;
+}
+
+/** What a refund or a lost dispute took, until it fails or is won. */
+export interface Return {
+  readonly of: { readonly invoice: ModelInvoice } | { readonly purchase: Purchase };
+  readonly minor: number;
+  takenMicro: number;
+  expiredMicro: number;
 }
 
 const DAY = 86_400;
@@ -96,6 +112,7 @@ export class CompanyModel {
   customerMinor = 0;
   cardWorks = true;
   private now: number;
+  private readonly taxPercent: number;
   private hadTrialCredits = false;
   private grantedMicro = 0;
   private unposted: ModelInvoice[] = [];
@@ -106,18 +123,20 @@ export class CompanyModel {
     return status === 'ACTIVE' || status === 'TRIALING';
   }
 
-  constructor(startsAt: number) {
+  constructor(startsAt: number, taxPercent: number) {
     this.now = startsAt;
+    this.taxPercent = taxPercent;
   }
 
-  /** Everything that the provider does until then, and then what arrives of it here. */
-  advance(to: number): void {
+  /** Everything that the provider does until then, and then what arrives of it here: none of it while events are late. */
+  advance(to: number, isReported = true): void {
     for (let due = this.nextDue(to); due !== null; due = this.nextDue(to)) {
       this.now = due;
       this.doDue();
     }
     this.now = to;
-    this.settle();
+    if (isReported) this.settle();
+    else this.expire();
   }
 
   subscribe(plan: ModelPlan): void {
@@ -135,6 +154,7 @@ export class CompanyModel {
       periodEnd: end,
       trialEnd: trialDays === null ? null : end,
       cancelsAtPeriodEnd: false,
+      paused: null,
       endedAt: null,
       pastDueSince: null,
       coupon: null,
@@ -158,7 +178,7 @@ export class CompanyModel {
     const isSame = plan.months === before.plan.months;
     const share = shareOf(plan, this.couponOf(subscription));
     const own = isSame ? this.rest(subscription, plan, share) : net(plan, this.couponOf(subscription));
-    const due = unusedMinor + own + this.customerMinor;
+    const due = this.withTax(unusedMinor + own) + this.customerMinor;
     if (due > 0 && !this.cardWorks) return false;
     subscription.plan = plan;
     subscription.paidShare = share;
@@ -194,16 +214,29 @@ export class CompanyModel {
     const open = this.invoices.findLast(({ status }) => status === 'OPEN');
     if (open === undefined) return;
     this.markPaid(open);
-    const { subscription } = this;
-    if (subscription?.status === 'PAST_DUE' && subscription.latest === open) {
-      subscription.status = 'ACTIVE';
-      subscription.pastDueSince = null;
-    }
+    this.recover(open);
     this.settle();
   }
 
+  /** A credit note before payment; with nothing left to pay the invoice is paid. */
+  noteOpen(invoice: ModelInvoice, minor: number): void {
+    invoice.notedMinor += minor;
+    invoice.dueMinor -= minor;
+    if (invoice.dueMinor > 0) return;
+    this.markPaid(invoice);
+    this.recover(invoice);
+    this.settle();
+  }
+
+  private recover(paid: ModelInvoice): void {
+    const { subscription } = this;
+    if (subscription?.status !== 'PAST_DUE' || subscription.latest !== paid) return;
+    subscription.status = 'ACTIVE';
+    subscription.pastDueSince = null;
+  }
+
   buy(pack: ModelPack): void {
-    const purchase = { pack, returnedMinor: 0, takenMicro: 0 };
+    const purchase = { pack, paidMinor: this.withTax(pack.priceMinor), returnedMinor: 0, takenMicro: 0 };
     this.purchases.push(purchase);
     this.grant(pack.creditsMicro, purchase, pack.expireDays);
   }
@@ -213,21 +246,46 @@ export class CompanyModel {
     this.spend(micro);
   }
 
-  returnPurchase(purchase: Purchase, minor: number): void {
-    purchase.returnedMinor += minor;
-    const { pack } = purchase;
-    const taken = Math.floor((pack.creditsMicro * purchase.returnedMinor) / pack.priceMinor);
-    this.takeBack(taken - purchase.takenMicro, purchase);
-    purchase.takenMicro = taken;
+  returnPurchase(purchase: Purchase, minor: number): Return {
+    const due = this.duePurchase(purchase, minor);
+    return { of: { purchase }, minor, ...this.takeBack(due, purchase) };
   }
 
-  returnInvoice(invoice: ModelInvoice, minor: number, to: 'card' | 'balance'): void {
+  private duePurchase(purchase: Purchase, minor: number): number {
+    purchase.returnedMinor += minor;
+    const { pack, paidMinor, takenMicro } = purchase;
+    purchase.takenMicro = Math.floor((pack.creditsMicro * purchase.returnedMinor) / paidMinor);
+    return purchase.takenMicro - takenMicro;
+  }
+
+  returnInvoice(invoice: ModelInvoice, minor: number, to: 'card' | 'balance'): Return {
+    if (to === 'balance') this.customerMinor -= minor;
+    else invoice.returnedToCardMinor += minor;
+    return { of: { invoice }, minor, ...this.takeBack(this.dueInvoice(invoice, minor), invoice) };
+  }
+
+  private dueInvoice(invoice: ModelInvoice, minor: number): number {
     invoice.returnedMinor += minor;
-    if (to === 'card') invoice.returnedToCardMinor += minor;
-    else this.customerMinor -= minor;
-    const granted = this.granted();
-    this.takeBack(this.grantedMicro - granted, invoice);
-    this.grantedMicro = granted;
+    const before = this.grantedMicro;
+    this.grantedMicro = this.granted();
+    return before - this.grantedMicro;
+  }
+
+  /** A lost dispute was won, or a refund failed: what it took is given back, but for what had expired before. */
+  undo({ of, minor, takenMicro, expiredMicro }: Return): void {
+    const source = 'invoice' in of ? of.invoice : of.purchase;
+    if ('invoice' in of) of.invoice.returnedToCardMinor -= minor;
+    const due =
+      'invoice' in of ? -this.dueInvoice(of.invoice, -minor) : -this.duePurchase(of.purchase, -minor);
+    const notTaken = Math.min(expiredMicro, Math.max(0, due - takenMicro));
+    const own = this.lots.find((lot) => lot.source === source);
+    if (own === undefined) {
+      this.balanceMicro += due;
+      return;
+    }
+    own.expiredMicro += notTaken;
+    if (due - notTaken <= 0) return;
+    this.addLot(due - notTaken, {}, this.now + own.expiresAt - own.grantedAt, false);
   }
 
   private nextDue(to: number): number | null {
@@ -253,9 +311,15 @@ export class CompanyModel {
     const coupon = this.couponOf(subscription);
     if (subscription.status === 'TRIALING') subscription.status = 'ACTIVE';
     subscription.paidShare = shareOf(plan, coupon);
+    this.takeCoupon(subscription);
+    if (subscription.paused === 'keep_as_draft') return;
     const invoice = this.invoice([{ plan, netMinor: net(plan, coupon) }]);
     subscription.latest = invoice;
-    this.takeCoupon(subscription);
+    if (subscription.paused === 'void' && invoice.status === 'OPEN') {
+      invoice.status = 'VOID';
+      this.customerMinor -= invoice.totalMinor - invoice.dueMinor;
+      return;
+    }
     if (invoice.status === 'OPEN') this.collect(invoice);
   }
 
@@ -267,10 +331,7 @@ export class CompanyModel {
     }
     if (this.cardWorks) {
       this.markPaid(invoice);
-      if (subscription.latest === invoice && subscription.status === 'PAST_DUE') {
-        subscription.status = 'ACTIVE';
-        subscription.pastDueSince = null;
-      }
+      this.recover(invoice);
       return;
     }
     const wait = RETRIES[invoice.attempts];
@@ -298,11 +359,13 @@ export class CompanyModel {
     lines: readonly Line[],
     { isTrial, periodEnd } = { isTrial: false, periodEnd: 0 },
   ): ModelInvoice {
-    const totalMinor = lines.reduce((sum, { netMinor }) => sum + netMinor, 0);
+    const netMinor = lines.reduce((sum, line) => sum + line.netMinor, 0);
+    const totalMinor = this.withTax(netMinor);
     const left = totalMinor + this.customerMinor;
     this.customerMinor = Math.min(0, left);
     const invoice: ModelInvoice = {
-      ...{ lines, totalMinor, dueMinor: Math.max(0, left), isTrial, periodEnd, status: 'OPEN' },
+      ...{ lines, netMinor, totalMinor, dueMinor: Math.max(0, left), notedMinor: 0 },
+      ...{ isTrial, periodEnd, status: 'OPEN' },
       ...{ attempts: 0, nextAttempt: null, returnedMinor: 0, returnedToCardMinor: 0 },
     };
     this.invoices.push(invoice);
@@ -330,6 +393,10 @@ export class CompanyModel {
         else if (more < 0) this.use(-more);
       }
     }
+    this.expire();
+  }
+
+  private expire(): void {
     for (const lot of this.lots) {
       if (lot.expiresAt > this.now || lot.leftMicro === 0) continue;
       this.balanceMicro -= lot.leftMicro;
@@ -358,7 +425,8 @@ export class CompanyModel {
   private addLot(micro: number, source: object, expiresAt: number, isTrial: boolean): void {
     this.balanceMicro += micro;
     const leftMicro = Math.max(0, Math.min(micro, this.balanceMicro));
-    this.lots.push({ leftMicro, expiresAt, source, expiredMicro: 0, isTrial });
+    const rest = { grantedAt: this.now, source, expiredMicro: 0, isTrial };
+    this.lots.push({ leftMicro, expiresAt, ...rest });
   }
 
   /** Those that expire first. */
@@ -372,10 +440,10 @@ export class CompanyModel {
   }
 
   /** From the credits of its payment first; what of them has expired is not taken a second time. */
-  private takeBack(micro: number, source: object): void {
+  private takeBack(micro: number, source: object): Pick<Return, 'takenMicro' | 'expiredMicro'> {
     if (micro <= 0) {
       this.balanceMicro -= micro;
-      return;
+      return { takenMicro: micro, expiredMicro: 0 };
     }
     const own = this.lots.find((lot) => lot.source === source);
     const expired = Math.min(micro, own?.expiredMicro ?? 0);
@@ -386,6 +454,7 @@ export class CompanyModel {
     if (own !== undefined) own.leftMicro -= first;
     this.balanceMicro -= taken;
     this.spend(taken - first);
+    return { takenMicro: taken, expiredMicro: expired };
   }
 
   /** The highest point of the running sum of what the invoices moved, at most all money at the best rate. */
@@ -396,12 +465,17 @@ export class CompanyModel {
         if (netMinor > 0) best = Math.max(best, plan.creditsMicro / plan.priceMinor);
         return all + Math.floor((plan.creditsMicro * netMinor) / plan.priceMinor);
       }, 0);
-      const share = invoice.totalMinor > 0 ? invoice.returnedMinor / invoice.totalMinor : 0;
+      const { netMinor, totalMinor, notedMinor, returnedMinor } = invoice;
+      const share = totalMinor > 0 ? (notedMinor + returnedMinor) / totalMinor : 0;
       sum += moved > 0 ? moved * (1 - share) : moved;
-      money += invoice.totalMinor * (1 - share);
+      money += netMinor * (1 - share);
       highest = Math.max(highest, Math.min(sum, money * best));
     }
     return highest;
+  }
+
+  private withTax(netMinor: number): number {
+    return netMinor + Math.round((netMinor * this.taxPercent) / 100);
   }
 
   private couponOf({ coupon }: ModelSubscription): ModelCoupon | null {

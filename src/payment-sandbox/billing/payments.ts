@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { chargeShape, type GivenPayment, paymentIntentShape, refundShape } from '../objects/payments.ts';
 import type { Card } from '../state/object-store.ts';
-import { differences, idIn, need, type Turn } from '../state/transaction.ts';
+import { differences, idIn, need, storeUpdate, type Turn } from '../state/transaction.ts';
 import { DAY, subscriptionFailed, subscriptionPaid } from './subscription-state.ts';
 
 interface TriedInvoice {
@@ -115,8 +115,18 @@ export async function closeInvoice(
     status_transitions: { ...invoice.status_transitions, ...transition },
   };
   await turn.objects.put('invoice', closed, { hidden: {} });
+  if (isVoid) await returnBalance(turn, invoice);
   await turn.emit(isVoid ? 'invoice.voided' : 'invoice.marked_uncollectible', closed);
   return closed;
+}
+
+/** What a void invoice had taken of the customer's balance is on it again. */
+async function returnBalance(turn: Turn, invoice: Stripe.Invoice): Promise<void> {
+  const taken = (invoice.ending_balance ?? invoice.starting_balance) - invoice.starting_balance;
+  if (taken === 0) return;
+  const { body: customer, hidden } = await need(turn, 'customer', String(invoice.customer), 'customer');
+  const after = { ...customer, balance: customer.balance - taken };
+  await storeUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
 }
 
 interface TakenPayment {
