@@ -77,6 +77,8 @@ function cronLinesEnqueue(given: () => TimedJobQueue): void {
     await other.unschedule(name);
     await clock.tick(60_000);
     await aMoment();
+    const isEmpty = async () => Bun.deepEquals(await queue.counts(name), { waiting: 0, active: 0, dead: 0 });
+    await until(isEmpty);
     const before = runs.length;
     await clock.tick(150_000);
     await aMoment();

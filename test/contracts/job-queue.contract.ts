@@ -238,7 +238,7 @@ function stoppingLosesNothing(given: () => JobQueuePair): void {
     await leaving.work(name, { concurrency: 1 }, handler);
     await queue.enqueue(name, {});
     await until(() => begun.length === 1);
-    const stopped = leaving.stop(5_000);
+    const stopped = leaving.stop(60_000);
     await queue.enqueue(name, {});
     setTimeout(release, 50);
     await stopped;
