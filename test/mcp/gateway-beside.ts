@@ -27,7 +27,7 @@ import type { GatewayUnderTest } from '../gateway/gateway-under-test.ts';
 
 const MASTER_KEY = 'a master key of sufficient length';
 const MAX_BODY_BYTES = 1024 * 1024;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 30_000;
 
 interface BesideOptions {
   readonly mcp?: GatewayParts['mcp'];

@@ -13,6 +13,9 @@ import {
   startSystem,
 } from '../system/running-system.ts';
 
+/** A busy machine takes minutes to start everything. */
+const STARTED_WITHIN_MS = 240_000;
+
 /** The whole system in one process with its embedded database, from before the first test until after the last. */
 export function useSystem(env: Record<string, string> = {}): {
   readonly system: RunningSystem;
@@ -25,7 +28,7 @@ export function useSystem(env: Record<string, string> = {}): {
     data = await preparedDataFolder();
     system = await startSystem(data.folder, env);
     demo = system.demo();
-  });
+  }, STARTED_WITHIN_MS);
   afterAll(async () => {
     system?.signal('SIGTERM');
     await system?.exited;
@@ -66,7 +69,7 @@ export function useProcesses(schema: 'empty' | 'migrated' = 'migrated'): Process
   beforeAll(async () => {
     const opened = schema === 'empty' ? freshDatabase() : migratedDatabase();
     [database, data] = await Promise.all([opened, emptyDataFolder()]);
-  });
+  }, STARTED_WITHIN_MS);
   afterAll(async () => {
     for (const process of running) process.signal('SIGKILL');
     await Promise.all(running.map(({ exited }) => exited));

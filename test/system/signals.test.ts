@@ -78,7 +78,7 @@ describe('npm start whose process group is signalled', () => {
       expect((await finish()).endsWith(done)).toBe(true);
       expect(await group.exited).toBe(0);
     },
-    120_000,
+    240_000,
   );
 
   test('a signal two seconds later forces the end', async () => {
@@ -90,7 +90,7 @@ describe('npm start whose process group is signalled', () => {
     await Bun.sleep(FORCED_AFTER_MS + 200);
     group.signalGroup('SIGTERM');
     expect(await group.exited).toBe(143);
-  }, 120_000);
+  }, 240_000);
 });
 
 describeServers('several processes whose group is signalled', () => {
@@ -116,7 +116,7 @@ describeServers('several processes whose group is signalled', () => {
       expect((await finish()).endsWith(done)).toBe(true);
       expect(await group.exited).toBe(0);
     },
-    120_000,
+    240_000,
   );
 
   test.each(['start:backend', 'start:ai'])(
@@ -126,6 +126,6 @@ describeServers('several processes whose group is signalled', () => {
       group.signalGroup('SIGTERM');
       expect(await group.exited).toBe(0);
     },
-    120_000,
+    240_000,
   );
 });

@@ -21,7 +21,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
   beforeAll(async () => {
     world = await openWorkerWorld();
     running = await world.startAhead(-3_600_000);
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     if (running !== undefined) await world.kill(running);
     await world?.close();
