@@ -12,7 +12,7 @@ type HookRequest = Record<string, unknown> & { readonly body: Record<string, unk
 const hookRequests: { text: string; signature: string }[] = [];
 let decide: (call: HookRequest) => Response | Promise<Response> = () => Response.json({ action: 'allow' });
 const hook = Bun.serve({
-  ...{ port: 0, hostname: '127.0.0.1' },
+  ...{ port: 0, hostname: '127.0.0.1', idleTimeout: 0 },
   async fetch(request) {
     const text = await request.text();
     hookRequests.push({ text, signature: request.headers.get('turnpike-signature') ?? '' });
