@@ -17,13 +17,15 @@ async function killAfter(folder: string, delayMs: number): Promise<void> {
   await running.exited;
 }
 
-async function startsWell(folder: string): Promise<string> {
+async function startsWell(folder: string, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<string> {
   const system = await startSystem(folder);
   const { backend_url } = system.demo();
   const health = await (await fetch(`${backend_url}/health`)).json();
   expect(health).toMatchObject({ status: 'ok' });
-  system.signal('SIGTERM');
+  system.signal(signal);
   expect(await system.exited).toBe(0);
+  // A second start audits the payment provider at once. The sandbox is closed after the jobs, so that they end.
+  expect(system.output() + system.errors()).not.toContain('did not answer');
   return readFileSync(join(folder, 'demo.json'), 'utf8').replace(/127\.0\.0\.1:\d+/g, '');
 }
 
@@ -35,11 +37,11 @@ describe('kill -9', () => {
     await remove();
   }, 240_000);
 
-  test('repeatedly on one folder: the last start works, and the demo world is the same', async () => {
+  test('repeatedly on one folder: the last start works and SIGINT ends it, and the demo world is the same', async () => {
     const { folder, remove } = await preparedDataFolder();
     const before = await startsWell(folder);
     for (const moment of MOMENTS_OF_A_WARM_START) await killAfter(folder, moment);
-    expect(await startsWell(folder)).toBe(before);
+    expect(await startsWell(folder, 'SIGINT')).toBe(before);
     await remove();
   }, 240_000);
 

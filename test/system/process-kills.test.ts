@@ -56,17 +56,3 @@ describe('kill -9 of one of the two processes of npm start', () => {
     await remove();
   }, 240_000);
 });
-
-describe('signals', () => {
-  test('SIGTERM and SIGINT end it with 0', async () => {
-    const { folder, remove } = await preparedDataFolder();
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const system = await startSystem(folder);
-      system.signal(signal);
-      expect(await system.exited).toBe(0);
-      // A second start audits the payment provider at once. The sandbox is closed after the jobs, so that they end.
-      expect(system.output() + system.errors()).not.toContain('did not answer');
-    }
-    await remove();
-  });
-});
