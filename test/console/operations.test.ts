@@ -588,6 +588,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await company.page.setViewportSize({ width, height: 900 });
       expect(await violationsOf(company.page)).toEqual([]);
     }
+    await company.close();
   });
 
   test('P-15 each page of operations is complete and reachable at every width, light and dark', async () => {

@@ -76,7 +76,9 @@ export async function violationsOf(
   { onlyColours = false, isInFrame = false } = {},
 ): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
-  const rules = onlyColours ? { runOnly: ['color-contrast'] } : {};
+  // Style sheets are fetched again for experimental rules only, which are not run.
+  const preload = { assets: ['media'] };
+  const rules = onlyColours ? { preload, runOnly: ['color-contrast'] } : { preload };
   const left = isInFrame ? ['header.side nav'] : [];
   const violations = await page.evaluate(
     async ([options, exclude]) => {

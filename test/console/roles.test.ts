@@ -109,7 +109,10 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await invited.page.goto('/');
     await invited.page.getByRole('heading', { name: 'Log in' }).waitFor();
     await invited.page.getByText('The log-ins of the demo company are in demo.json').waitFor();
-    for (const visitor of [admin, superAdmin, invited]) expect(visitor.complaints).toEqual([]);
+    for (const visitor of [admin, superAdmin, invited]) {
+      expect(visitor.complaints).toEqual([]);
+      await visitor.close();
+    }
   });
 
   /** The first by a load of its own, the others as a link would lead there, which is the same router. */
@@ -130,7 +133,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
   }
 
   test('a wrong password is reported in plain words, with the request id', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     await page.goto('/usage');
     await page.getByLabel('E-mail').fill(world.demo.company_admin.email);
     await page.getByLabel('Password', { exact: true }).fill('not this one');
@@ -146,10 +149,11 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     expect(complaints).toEqual([]);
+    await close();
   });
 
   test('A-9 the match generator is stopped and started', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     await logIn(page, world.demo.super_admin, '/generator');
     const state = page.getByRole('region', { name: 'State' });
     await state.waitFor();
@@ -158,10 +162,11 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('button', { name: 'Start' }).click();
     await state.getByText('requested: running').waitFor();
     expect(complaints).toEqual([]);
+    await close();
   });
 
   test('P-14 a new company signs up, sees the first steps, and verifies its address before it invites', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     await page.goto('/sign-up');
     await page.getByLabel('Company').fill('Newcomers');
     await page.getByLabel('E-mail').fill('first@newcomers.example');
@@ -184,10 +189,11 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await steps.first().getByText('Done').waitFor();
     expect(await page.getByText('Verify your e-mail address:').count()).toBe(0);
     expect(complaints).toEqual([]);
+    await close();
   });
 
   test('P-8 a forgotten password is reset by the mailed link', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     const email = 'first@newcomers.example';
     await page.goto('/forgotten-password');
     await page.getByLabel('E-mail').fill(email);
@@ -200,10 +206,11 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.goto('/reset-password');
     await page.getByText('This link is not whole.').waitFor();
     expect(complaints).toEqual([]);
+    await close();
   });
 
   test('P-8 blanks at the ends of a password are part of it', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     const [email, first, second] = ['blank@newcomers.example', ` ${PASSWORD} `, `  ${PASSWORD}`];
     await page.goto('/sign-up');
     await page.getByLabel('Company').fill('Blanks');
@@ -227,6 +234,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await askAs(world.demo, { email, password: first });
     expect(complaints).toEqual([]);
+    await close();
   });
 
   async function resetLink(email: string): Promise<string> {

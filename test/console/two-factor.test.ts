@@ -46,7 +46,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
   }
 
   test('is set up with a QR code, required at log-in, and turned off with password and code', async () => {
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     const person = world.demo.company_admin;
     await logIn(page, person);
     const { secret, codes } = await setUp(page, [390, 1440]);
@@ -71,6 +71,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await dialog.getByRole('button', { name: 'Turn it off' }).click();
     await button(page, 'Set it up').waitFor();
     expect(complaints).toEqual([]);
+    await close();
   }, 120_000);
 
   test('a fresh code is required to move money, and a lost phone is reset by a super admin', async () => {
@@ -78,7 +79,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await logIn(member.page, world.demo.company_admin);
     await setUp(member.page);
 
-    const { page, complaints } = await world.visit();
+    const { page, complaints, close } = await world.visit();
     await logIn(page, world.demo.super_admin);
     const { codes } = await setUp(page);
     await moveTo(page, '/companies');
@@ -107,6 +108,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await button(member.page, 'Log in').waitFor();
     await logIn(member.page, world.demo.company_admin);
     expect(complaints).toEqual([]);
+    await Promise.all([member.close(), close()]);
   }, 120_000);
 
   test('a user sees which session is the current one, and logs out everywhere', async () => {
