@@ -132,7 +132,7 @@ describe('the CV worker', () => {
     await workers.cv(jobOf({ talentId }, 9)).catch(() => {});
     expect((await talents())[0]).toMatchObject({
       status: 'FAILED',
-      problem: expect.stringContaining('fault of ours'),
+      problem: expect.stringContaining('internal error'),
     });
     workers.scripted.read = read;
     await workers.cv(jobOf({ talentId }));

@@ -295,7 +295,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await isFocused('Send the invitation');
     await button('Withdraw read-out@people.example').focus();
     await page.keyboard.press('Enter');
-    await page.getByText('An invitation is mailed').waitFor();
+    await page.getByText('An invitation is sent by e-mail').waitFor();
     await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
 
     // A region that appears together with its text is not read by all.

@@ -159,7 +159,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await page.getByRole('dialog').getByLabel('Message').fill('For 200 people.');
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Send the request' }).click();
-    await page.getByText('We have your request').waitFor();
+    await page.getByText('We received your request').waitFor();
     await page.getByRole('button', { name: 'Subscribe to Basic' }).click();
     await page.waitForURL(`${world.demo.sandbox_url}/**`);
     await page

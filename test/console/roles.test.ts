@@ -181,7 +181,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('button', { name: 'Send the invitation' }).click();
     await page.getByText('Verify your e-mail address first').waitFor();
     await page.getByRole('button', { name: 'Send the mail again' }).click();
-    await page.getByText('Another mail is on its way').waitFor();
+    await page.getByText('Another e-mail was sent').waitFor();
     await page.goto(await mailedLink(world.demo, 'first@newcomers.example', 'verify-email'));
     await page.getByRole('button', { name: 'Verify the address' }).click();
     await page.getByText('The address is verified').waitFor();
@@ -204,7 +204,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.goto('/reset-password');
-    await page.getByText('This link is not whole.').waitFor();
+    await page.getByText('This link is incomplete.').waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -159,7 +159,7 @@ export async function walkMatches(page: Page): Promise<void> {
   await inDialog(page, 'Close').click();
   await page.getByLabel('Titles').fill('101');
   await button(page, 'Set the weights').click();
-  expect(await page.getByText('Set. The matches').count()).toBe(0);
+  expect(await page.getByText('Saved. The matches').count()).toBe(0);
   await page.getByLabel('Titles').fill('25');
   await button(page, 'Set the weights').click();
   await page.getByText('Saved. The matches are being scored again.').waitFor();

@@ -280,7 +280,7 @@ describe('refusals over MCP', () => {
         isError: true,
         body: { error: { code: 'LLM_MODEL_NOT_ALLOWED', param: 'model' } },
       });
-      expect(foreign.text).toContain('the tool list_models');
+      expect(foreign.text).toContain('the MCP tool list_models');
       // Neither the handshake, nor the list, nor a refused call has used the one request there is.
       await narrow.client.listTools();
       expect((await callTool(narrow.client, 'list_models')).isError).toBe(false);

@@ -18,6 +18,7 @@ import { keepCallingRaw } from './raw-calls.ts';
 import { childrenOf, isAlive } from './running-system.ts';
 
 const PROCESSES = 2;
+const AGREED_WITHIN_MS = 1_000;
 /** The chance that one of two processes gets none of them is one in eight million. */
 const ASKED = 24;
 const METRICS_TOKEN = 'a-metrics-token-of-some-length';
@@ -95,7 +96,7 @@ describeServers('several gateway processes on one port', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(ASKED - 10);
   });
 
-  test('G-23 a revoked key and a changed provider of an alias reach all of them', async () => {
+  test('G-23 a revoked key and a changed provider of an alias reach all of them within a second', async () => {
     const revoked = await world.mint();
     expect(new Set(await askAll(revoked))).toEqual(new Set([200]));
     const [key] = await world.database.query<{ id: string }>(
@@ -114,20 +115,11 @@ describeServers('several gateway processes on one port', () => {
 
     await revokeKey(parts, { companyId: world.companyId, keyId: key?.id ?? '' });
     expect(await setAliasTargets(catalogue, 'svc/chat-default', [target])).toEqual({ outcome: 'changed' });
-    const isRevoked = async () => (await askAll(revoked)).every((status) => status === 401);
-    const isChanged = async () => {
-      const asked = world.upstream.received.length;
-      await askAll(world.rawKey);
-      return world.upstream.received.length === asked;
-    };
-    await until(async () => (await isRevoked()) && (await isChanged()));
+    await Bun.sleep(AGREED_WITHIN_MS);
     const before = world.upstream.received.length;
-    const othersBefore = other.received.length;
     expect(new Set(await askAll(revoked))).toEqual(new Set([401]));
     expect(new Set(await askAll(world.rawKey))).toEqual(new Set([200]));
-    expect([world.upstream.received.length - before, other.received.length - othersBefore]).toEqual([
-      ...[0, ASKED],
-    ]);
+    expect([world.upstream.received.length - before, other.received.length]).toEqual([0, ASKED]);
     sharedState.close();
     other.close();
   });

@@ -46,9 +46,9 @@ describe('one small call to a target', () => {
     [401, '{"error":{"message":"Incorrect key sk-secret"}}', 'Incorrect key [redacted] Check the key.'],
     [404, '<html>', 'The provider answered with status 404. Check the base address'],
     [503, '{"error":"overloaded"}', 'overloaded The provider failed'],
-    [200, '<html>a page</html>', 'no answer of a model'],
-    [200, '{"data":[]}', 'no answer of a model'],
-    [200, 'null', 'no answer of a model'],
+    [200, '<html>a page</html>', 'not that of a model API'],
+    [200, '{"data":[]}', 'not that of a model API'],
+    [200, 'null', 'not that of a model API'],
   ])('status %i with %s explains what to do, without the key', async (status, text, message) => {
     const said = await testTarget({ upstream: answering(status, text).upstream, clock }, TARGET, 'chat');
     expect(said).toMatchObject({ ok: false, status });
