@@ -148,7 +148,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.route('**/graphql', () => undefined);
     await moveTo(page, '/service-tokens');
     await page.clock.fastForward(61_000);
-    await page.getByRole('alert').getByText('has not answered for a minute').first().waitFor();
+    await page.getByRole('alert').getByText('has not responded for a minute').first().waitFor();
     await close();
   });
 
@@ -312,10 +312,10 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
       }).observe(document.body, { childList: true, subtree: true });
     });
     await button('Set the weights').click();
-    await page.getByRole('status').getByText('Set. The matches').waitFor();
+    await page.getByRole('status').getByText('Saved. The matches').waitFor();
     expect(await page.evaluate(() => (window as unknown as { places: string[] }).places)).toEqual(['']);
     // Its text has its place from the beginning: what is below does not move away from a click.
-    const height = await page.getByRole('status').filter({ hasText: 'Set. The matches' }).boundingBox();
+    const height = await page.getByRole('status').filter({ hasText: 'Saved. The matches' }).boundingBox();
     const heights = await page.evaluate(() => (window as unknown as { heights: number[] }).heights);
     expect(heights).toEqual([Math.round(height?.height ?? 0)]);
     await isFocused('Set the weights');

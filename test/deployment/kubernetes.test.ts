@@ -32,7 +32,7 @@ function environmentOf(workload: Manifest): Record<string, string> {
   const { envFrom, env } = containerOf(workload);
   const found: Record<string, string> = { ...imageEnvironment() };
   for (const { configMapRef } of envFrom) Object.assign(found, named('ConfigMap', configMapRef.name).data);
-  for (const { name } of env) found[name] = madeUp(name);
+  for (const { name, value } of env) found[name] = value ?? madeUp(name);
   return found;
 }
 
@@ -68,8 +68,12 @@ describe.each(running.map((workload) => [workload.metadata.name, workload] as co
     const configured = readConfiguration(role, environmentOf(workload));
     expect(configured).toMatchObject({ outcome: 'read' });
     const kept = Object.keys(named('Secret', 'turnpike-secrets').stringData);
-    for (const { name, valueFrom } of container.env) {
-      expect(valueFrom.secretKeyRef).toMatchObject({ name: 'turnpike-secrets', key: name });
+    for (const { name, value, valueFrom } of container.env) {
+      if (value !== undefined) {
+        expect(documentedSecrets(role)).not.toContain(name);
+        continue;
+      }
+      expect(valueFrom?.secretKeyRef).toMatchObject({ name: 'turnpike-secrets', key: name });
       expect(kept).toContain(name);
     }
     expect(existsSync(join(ROOT, container.command[1] ?? ''))).toBe(true);

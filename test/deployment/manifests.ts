@@ -10,7 +10,11 @@ export interface Container {
   readonly command: readonly string[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   readonly envFrom: readonly { readonly configMapRef: { readonly name: string } }[];
-  readonly env: readonly { readonly name: string; readonly valueFrom: { readonly secretKeyRef: object } }[];
+  readonly env: readonly {
+    readonly name: string;
+    readonly value?: string;
+    readonly valueFrom?: { readonly secretKeyRef: object };
+  }[];
   readonly startupProbe: Probe;
   readonly readinessProbe: Probe;
   readonly livenessProbe: Probe;

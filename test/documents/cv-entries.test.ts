@@ -64,7 +64,11 @@ describe('what belongs together in a CV', () => {
       expect(profile?.work).toHaveLength(2);
       return [profile?.total_months_experience, profile?.current_title];
     };
-    for (const line of ['[title:Volunteer Sorter]', '[title:Treasurer] (voluntary)', '[title:Bénévole]'])
+    for (const line of [
+      '[title:Volunteer Sorter]',
+      '[title:Treasurer] (voluntary)',
+      '[title:Voluntary Treasurer]',
+    ])
       expect(await months(line)).toEqual([70, null]);
     expect(await months('[title:Volunteer Coordinator]')).toEqual([112, 'Volunteer Coordinator']);
   });

@@ -121,6 +121,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     }
     for (const table of ['match_processes', 'service_processes']) {
       const rows = `select seen_at > now() - interval '20 minutes' as "isSeen" from ${table}`;
+      await until(async () => (await world.database.query(rows)).length > 0);
       expect(await world.database.query(rows)).toEqual([{ isSeen: true }]);
     }
     await kill();
