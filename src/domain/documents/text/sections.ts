@@ -117,8 +117,9 @@ for (const [kind, lines] of Object.entries(headings)) {
     WITHOUT_ACCENTS.set(withoutAccents(spelled(name)), kind as SectionKind);
   }
 }
-/** A shorter word without its accents is often a word of another language. */
+/** A shorter word without its accents is often a word of another language, and these are English. */
 const LEAST_WITHOUT_ACCENTS = 6;
+for (const english of ['presentation', 'curriculum']) WITHOUT_ACCENTS.delete(english);
 
 /**
  * Lower case. Merges the two Turkish "i", which capitals do not distinguish, and Romanian letters with cedillas and
@@ -144,7 +145,7 @@ export function headingOf(segment: Segment, before?: Segment, after?: Segment): 
   const { text } = segment;
   if (isRestOfLine(segment, before, after)) return null;
   if (text.length <= LONGEST_HEADING) {
-    const kind = headingKind(text) ?? kindByFirstWord(segment);
+    const kind = headingKind(text) ?? kindOfWholeLine(segment);
     if (kind !== null && (looksLikeHeading(text) || isSmallHeading(segment)))
       return { kind, length: text.length };
   }
@@ -198,9 +199,6 @@ function headingKind(raw: string): SectionKind | null {
     .replace(/\s+/g, ' ');
   const known = HEADING_KINDS.get(clean);
   if (known !== undefined) return known;
-  const plain = withoutAccents(clean);
-  if (plain.length >= LEAST_WITHOUT_ACCENTS && WITHOUT_ACCENTS.has(plain))
-    return WITHOUT_ACCENTS.get(plain) ?? null;
   // Spaced capitals: "E D U C A T I O N".
   if (/^(?:\p{L} ){3,}\p{L}$/u.test(clean)) return HEADING_KINDS.get(clean.replaceAll(' ', '')) ?? null;
   const [first, second] = clean.split(/ (?:and|&|und|et|y|e|en|i|a|és|și|och|og|ve) |\//);
@@ -231,10 +229,13 @@ const FIRST_WORDS: readonly (readonly [RegExp, SectionKind])[] = [
 ];
 const MOST_FIRST_WORDS = 4;
 
-function kindByFirstWord({ text, beginsBlock, isBulleted }: Segment): SectionKind | null {
+/** Of a line alone, by its spelling without accents or its first word: elsewhere these are too often words of a sentence. */
+function kindOfWholeLine({ text, beginsBlock, isBulleted }: Segment): SectionKind | null {
   const isShouted = text === text.toUpperCase();
   if (isBulleted || !(beginsBlock || isShouted) || /[\d,.;@()]/.test(text)) return null;
   const plain = withoutAccents(spelled(text.replace(/ ?:$/, '')));
+  const known = plain.length >= LEAST_WITHOUT_ACCENTS ? WITHOUT_ACCENTS.get(plain) : undefined;
+  if (known !== undefined) return known;
   if (plain.split(' ').length > MOST_FIRST_WORDS) return null;
   return FIRST_WORDS.find(([pattern]) => pattern.test(plain))?.[1] ?? null;
 }
