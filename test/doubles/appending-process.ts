@@ -4,6 +4,7 @@
  * Usage: appending-process FOLDER GROUP
  */
 
+import { writeSync } from 'node:fs';
 import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createSilentLog } from './silent-log.ts';
@@ -15,6 +16,7 @@ for (;;) {
   const ids = Array.from({ length: Number(group) }, newId);
   const appended = await journal.append(ids.map((id) => ({ id, record: 'x'.repeat(600) })));
   if (appended.outcome === 'not-written') throw appended.error;
-  process.stdout.write(ids.map((id) => `${id}\n`).join(''));
+  // Not by process.stdout, whose buffer is lost with the process while its reader is busy.
+  writeSync(1, ids.map((id) => `${id}\n`).join(''));
   await Bun.sleep(0);
 }
