@@ -128,7 +128,7 @@ interface Arrival {
   readonly nextAttemptAt: Date | null;
 }
 
-/** The id under which it is stored: the given one, or that of an earlier delivery. */
+/** Stored under the given id, or present from an earlier delivery under another. */
 export type StoredEvent =
   | { readonly id: string; readonly isNew: true }
   | {
