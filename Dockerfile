@@ -31,8 +31,9 @@ USER 10001:10001
 VOLUME /data
 EXPOSE 8080 8081 8082
 STOPSIGNAL SIGTERM
-# Of the whole in one container, which is the default command; compose.yaml and deploy/kubernetes say their own.
+# Of the whole in one container, which is the default command; compose.yaml and deploy/kubernetes say their own. Not through
+# a proxy, which HTTP_PROXY may name.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
-  CMD ["node_modules/.bin/bun", "-e", "process.exit((await fetch('http://127.0.0.1:8080/healthz')).ok ? 0 : 1)"]
+  CMD ["node_modules/.bin/bun", "-e", "process.env.no_proxy = '*'; process.exit((await fetch('http://127.0.0.1:8080/healthz')).ok ? 0 : 1)"]
 # The runtime itself is process 1, so that signals reach it without a shell or npm in between.
 CMD ["node_modules/.bin/bun", "src/start/everything.ts"]

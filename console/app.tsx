@@ -1,13 +1,14 @@
 import { Fragment, useEffect, useRef, useState } from 'react';
-import { Link, Route, Switch, useLocation } from 'wouter';
+import { Link, matchRoute, Route, Switch, useLocation, useRouter } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { PageBoundary } from './page-boundary.tsx';
 import { Announcements } from './parts/announce.tsx';
 import { Act } from './parts/dialog.tsx';
-import { Bones, Page, Problem } from './parts/page.tsx';
-import { roomsOf } from './routes.ts';
+import { Bones, Notice, Page, Problem } from './parts/page.tsx';
+import { type Place, roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
 import type { Person } from './session/session.ts';
+import { questionBeforeLeaving } from './session/unsaved.ts';
 import { SessionEnded, SignInPages } from './sign-in.tsx';
 
 export function App() {
@@ -53,8 +54,8 @@ function Screen() {
 }
 
 function Frame({ person }: { person: Person }) {
-  const rooms = roomsOf(person);
   const [path] = useLocation();
+  const { places, isClosed } = usePlaces(person, path);
   return (
     <div className="frame">
       <a className="skip" href="#content">
@@ -63,11 +64,17 @@ function Frame({ person }: { person: Person }) {
       <Side person={person} />
       <main id="content">
         <AccountNotices person={person} />
+        {isClosed && (
+          <Notice mood="warn">
+            Your role was changed, and this page is not for it: what you typed can no longer be saved. Copy
+            what you need before you leave.
+          </Notice>
+        )}
         <PageBoundary key={path}>
           <Switch>
-            {rooms.flatMap(({ places }) =>
-              places.map((place) => <Route key={place.path} path={place.path} component={place.page} />),
-            )}
+            {places.map((place) => (
+              <Route key={place.path} path={place.path} component={place.page} />
+            ))}
             <Route component={Nowhere} />
           </Switch>
         </PageBoundary>
@@ -75,6 +82,23 @@ function Frame({ person }: { person: Person }) {
       <StepUpDialog />
     </div>
   );
+}
+
+/**
+ * The pages of the user. If another role has closed the open one, and it would lose input or a secret, it is still among
+ * them until the user leaves it.
+ */
+function usePlaces(person: Person, path: string) {
+  const { parser } = useRouter();
+  const places = roomsOf(person).flatMap(({ places }) => places);
+  const place = places.find((one) => matchRoute(parser, one.path, path)[0]);
+  const opened = useRef({ path, place, isClosed: false });
+  const { current } = opened;
+  if (place !== undefined || current.path !== path) opened.current = { path, place, isClosed: false };
+  // Asked once: input is not unsent while it is being sent, and that is refused now.
+  else current.isClosed ||= current.place !== undefined && questionBeforeLeaving() !== null;
+  const { place: last, isClosed } = opened.current;
+  return { places: isClosed && last !== undefined ? [...places, last] : places, isClosed };
 }
 
 function Side({ person }: { person: Person }) {
@@ -91,6 +115,10 @@ function Side({ person }: { person: Person }) {
     setOpen(false);
     menu.current?.focus();
   });
+  const rooms = roomsOf(person);
+  // A page may have a second address: the first page of a role, or one that it had before.
+  const second = rooms.flatMap(({ places }) => places).find((place) => place.path === path && !place.name);
+  const isCurrent = (place: Place) => isWithin(place.path, path) || place.page === second?.page;
   return (
     <header className="side" data-open={isOpen}>
       <div className="side-head">
@@ -109,7 +137,7 @@ function Side({ person }: { person: Person }) {
         </button>
       </div>
       <nav aria-label="Pages">
-        {roomsOf(person).map((room) => (
+        {rooms.map((room) => (
           <div key={room.name}>
             <h2>{room.name}</h2>
             <ul>
@@ -117,7 +145,7 @@ function Side({ person }: { person: Person }) {
                 .filter(({ name }) => name !== undefined)
                 .map((place) => (
                   <li key={place.path}>
-                    <Link href={place.path} aria-current={isWithin(place.path, path) ? 'page' : undefined}>
+                    <Link href={place.path} aria-current={isCurrent(place) ? 'page' : undefined}>
                       {place.name}
                     </Link>
                   </li>
@@ -126,7 +154,7 @@ function Side({ person }: { person: Person }) {
           </div>
         ))}
       </nav>
-      <div className="who small">
+      <div className="who small" data-leaves="">
         <span title={person.email}>{person.email}</span>
         <Act name="Log out" work={session.logOut} />
       </div>

@@ -2,7 +2,7 @@ import type { ComponentType } from 'react';
 import { pageOnDemand as page } from './page-boundary.tsx';
 import type { Person } from './session/session.ts';
 
-interface Place {
+export interface Place {
   readonly path: string;
   readonly page: ComponentType;
   /** Omitted if the navigation has no entry for it. */
@@ -68,12 +68,6 @@ const STORED_PROMPTS: readonly Place[] = [
   { path: '/calls/:requestId/payload', page: StoredCall },
   { path: '/playground/:requestId', page: SendAgain },
 ];
-const MEMBER_PLACES: readonly Place[] = [
-  { path: '/prices', name: 'Models and prices', page: Prices },
-  { path: '/mcp', name: 'Agents and MCP', page: Connect },
-  { path: '/team', name: 'Team', page: Team },
-];
-
 const OPERATIONS: readonly Place[] = [
   { path: '/services', name: 'Services', page: Services },
   { path: '/breakers', name: 'Breakers', page: Breakers },
@@ -94,18 +88,26 @@ export function roomsOf(person: Person): readonly Room[] {
   const isMember = person.companyId !== null;
   const isAdmin = isMember && person.role === 'COMPANY_ADMIN';
   const when = (is: boolean, ...places: Place[]) => (is ? places : []);
-  const company = [
+  const gateway = [
     ...when(isMember, { path: '/', name: 'Overview', page: Overview }),
-    ...when(isAdmin, { path: '/settings', name: 'Company settings', page: CompanySettings }),
+    ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),
     ...when(isAdmin, { path: '/keys', name: 'API keys', page: Keys }),
     ...when(isAdmin, { path: '/provider-keys', name: 'Provider keys', page: ProviderKeys }),
-    ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/requests', name: 'Requests', page: Requests }),
-    ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
-    ...when(isAdmin, { path: '/budgets', name: 'Budgets', page: Budgets }),
-    ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }, ...STORED_PROMPTS),
-    ...when(isMember, ...MEMBER_PLACES),
-    ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),
+    ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
+    ...when(isAdmin, ...STORED_PROMPTS),
+    ...when(isMember, { path: '/prices', name: 'Models and prices', page: Prices }),
+    ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
+  ];
+  const billing = when(
+    isAdmin,
+    { path: '/billing', name: 'Credits', page: Billing },
+    { path: '/budgets', name: 'Budgets', page: Budgets },
+    { path: '/alerts', name: 'Alerts', page: Alerts },
+  );
+  const company = [
+    ...when(isAdmin, { path: '/settings', name: 'Company settings', page: CompanySettings }),
+    ...when(isMember, { path: '/team', name: 'Team', page: Team }),
     ...when(isAdmin, { path: '/service-tokens', name: 'Service tokens', page: ServiceTokens }),
     ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
   ];
@@ -140,6 +142,8 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(!isMember && !person.isSuperAdmin, { path: '/', page: Profile }),
   ];
   return [
+    { name: 'Gateway', places: gateway },
+    { name: 'Billing', places: billing },
     { name: 'Company', places: company },
     { name: 'Hiring', places: hiring },
     { name: 'System', places: system },

@@ -156,7 +156,7 @@ export function SessionEnded({ person }: { person: Person }) {
 function SignUp() {
   const signIn = useSignIn();
   return (
-    <Page title="Sign up" says="A new company, and you are its admin.">
+    <Page title="Sign up" says="Create a company. You become its admin.">
       <Card>
         <Form
           submit="Sign up"
@@ -264,7 +264,7 @@ function VerifyEmail() {
         )}
       </Card>
       <p>
-        <Link href="/">{isDone ? 'Go on to the console' : 'Back to the console'}</Link>
+        <Link href="/">{isDone ? 'Continue to the console' : 'Back to the console'}</Link>
       </p>
     </Page>
   );

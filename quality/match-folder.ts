@@ -14,6 +14,7 @@ export type Embed = (texts: TextsToEmbed) => Promise<StoredVector | null>;
 
 /** One thing that something is ranked for: a job, or a CV where there are more jobs than CVs. */
 export interface JudgedQuery {
+  readonly name: string;
   readonly documents: readonly JudgedDocument[];
 }
 
@@ -82,6 +83,7 @@ export async function readJudged(name: string, folder: string, embed: Embed): Pr
   const judged = [...queries].map(([query, text]): JudgedQuery => {
     const lexical = bm25Scores(text, documents);
     return {
+      name: query,
       documents: [...documents.keys()].map((id): JudgedDocument => {
         const [job, cv] = isByCv ? [id, query] : [query, id];
         const pair = pairs.get(`${job} ${cv}`) ?? null;

@@ -1,10 +1,11 @@
 /**
- * `bun quality/match-ranking.ts [FOLDER]`: how well matching orders the CVs of a folder for its jobs, beside BM25 on the
- * same texts. FOLDER (quality/matches by default) and each folder in it that has them hold jobs/*.txt, cvs/*.txt and
+ * `bun quality/match-ranking.ts [FOLDER] [--queries]`: how well matching orders the CVs of a folder for its jobs, beside
+ * BM25 on the same texts, and with `--queries` for each job by itself. FOLDER (quality/matches by default) and each folder in it that has them hold jobs/*.txt, cvs/*.txt and
  * judgements.tsv with lines of job, CV and grade, 0 to 3; a pair without a line is a 0. Each folder is a source and is
  * measured by itself. Where a folder has more jobs than CVs, jobs are ordered for each CV.
  */
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createEmbeddedUpstream } from '../src/adapters/model-upstream/embedded.ts';
 import { createTextVectors } from '../src/adapters/networks/text-vectors.ts';
@@ -23,7 +24,7 @@ import {
   readJudged,
 } from './match-folder.ts';
 import { averagePrecision, normalisedGain } from './ranking-figures.ts';
-import { bounds } from './sources/intervals.ts';
+import { bounds, shareReaching } from './sources/intervals.ts';
 
 type Scorer = (document: JudgedDocument) => number;
 
@@ -35,33 +36,52 @@ const RANKINGS: readonly (readonly [string, Scorer])[] = [
 ];
 const bm25: Scorer = (document) => document.bm25;
 const GAIN_PLACES = 10;
+/** How far matching should be above BM25. */
+const AIM = 1.15;
 
 function ofPair(score: (pair: Comparison) => number): Scorer {
   return ({ pair }) => (pair === null ? -1 : score(pair));
 }
 
-export async function measureMatches(folder: string): Promise<readonly string[]> {
+export async function measureMatches(folder: string, isByQuery = false): Promise<readonly string[]> {
   const { embed, close } = openVectors();
   const lines: string[] = [];
-  for (const [name, path] of judgedFolders(folder))
-    lines.push(...linesOf(await readJudged(name, path, embed)));
+  for (const [name, path] of judgedFolders(folder)) {
+    const source = await readJudged(name, path, embed);
+    lines.push(...linesOf(source), ...(isByQuery ? queryLines(source) : []));
+  }
   await close();
   return lines;
 }
 
-function linesOf({ name, jobs, cvs, refused, isByCv, queries }: JudgedSource): readonly string[] {
+export function linesOf({ name, jobs, cvs, refused, isByCv, queries }: JudgedSource): readonly string[] {
   const ordered = isByCv ? 'jobs ordered for each CV' : 'CVs ordered for each job';
   const head = `\nmatches, ${name}: ${jobs} jobs, ${cvs} CVs (${refused} not taken for CVs), ${ordered}, ${queries.length} judged`;
-  const columns = ['MAP', '95 %', 'nDCG@10', '95 %', 'MAP / BM25', '95 %'];
+  const columns = ['MAP', '95 %', 'nDCG@10', '95 %', 'MAP / BM25', '95 %', `draws ≥ ${AIM}`];
   const baseline = measured(queries, bm25);
   const rows = RANKINGS.map(([ranking, scorer]) => {
     const own = measured(queries, scorer);
     const precision = interval(own, (draw) => own.precision(draw));
     const gain = interval(own, (draw) => own.gain(draw));
-    const ratio = interval(own, (draw) => own.precision(draw) / baseline.precision(draw));
+    const ratioOf = (draw: Drawn) => own.precision(draw) / baseline.precision(draw);
+    const ratio = [...interval(own, ratioOf), reaching(own, ratioOf)];
     return [ranking.padEnd(24), ...precision, ...gain, ...ratio].map((cell) => cell.padStart(14)).join('');
   });
   return [head, ['ranking'.padEnd(24), ...columns].map((cell) => cell.padStart(14)).join(''), ...rows];
+}
+
+/** Of each query: the average precision of matching and of BM25, and how many documents are right for it. */
+function queryLines({ queries }: JudgedSource): readonly string[] {
+  const scorers = [RANKINGS[0]?.[1] ?? bm25, bm25];
+  const rows = queries.map((query) => {
+    const figures = scorers.map((scorer) => meanPrecision([query], scorer).toFixed(3));
+    const right = query.documents.filter(({ grade }) => grade >= RELEVANT).length;
+    return [query.name.padEnd(24), ...figures, String(right)].map((cell) => cell.padStart(14)).join('');
+  });
+  return [
+    ['query'.padEnd(24), 'matching', 'BM25', 'right'].map((cell) => cell.padStart(14)).join(''),
+    ...rows,
+  ];
 }
 
 type Drawn = readonly number[];
@@ -99,6 +119,11 @@ function interval({ count }: Measured, figure: (draw: Drawn) => number): readonl
   const all = Array.from({ length: count }, (_, at) => at);
   const { low, high } = bounds(all, (draw) => figure(all.map(draw)));
   return [figure(all).toFixed(3), `${low.toFixed(3)}–${high.toFixed(3)}`];
+}
+
+function reaching({ count }: Measured, ratio: (draw: Drawn) => number): string {
+  const all = Array.from({ length: count }, (_, at) => at);
+  return shareReaching(AIM, all, (draw) => ratio(all.map(draw))).toFixed(3);
 }
 
 export function meanPrecision(queries: readonly JudgedQuery[], scorer: Scorer): number {
@@ -147,6 +172,10 @@ export function openVectors(): { readonly embed: Embed; close(): Promise<void> }
 }
 
 if (import.meta.main) {
-  const folder = process.argv[2] ?? join(import.meta.dir, 'matches');
-  for (const line of await measureMatches(folder)) console.log(line);
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { queries: { type: 'boolean' } },
+  });
+  const folder = positionals[0] ?? join(import.meta.dir, 'matches');
+  for (const line of await measureMatches(folder, values.queries)) console.log(line);
 }

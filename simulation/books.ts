@@ -238,7 +238,7 @@ export function createBooks(parts: BooksParts) {
     /** No other call of the account runs, or waits in a journal. */
     isIdleBut: (one: Try): boolean =>
       [...(open.get(one.account) ?? [])].every((other) => other === one || isOut(other)),
-    /** What everybody can see: calls without an idempotency key, of which a repeat has no row. */
+    /** What any caller can see: calls without an idempotency key, of which a repeat has no row. */
     acknowledged: (): readonly string[] =>
       [...tries.values()]
         .filter(

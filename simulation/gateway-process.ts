@@ -1,6 +1,8 @@
 import { withGapSignal } from '../src/adapters/shared-state/gap-signal.ts';
 import { createInProcessState } from '../src/adapters/shared-state/in-process.ts';
+import { type AnswerCacheParts, createAnswerCache } from '../src/domain/answer-cache/answer-cache.ts';
 import { createBreakers } from '../src/domain/breakers/breakers.ts';
+import { createPayloadLog } from '../src/domain/call-payloads/payload-log.ts';
 import type { AnswerCipher } from '../src/domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../src/domain/calls/idempotency/idempotent-calls.ts';
 import {
@@ -18,6 +20,7 @@ import { createCipher } from '../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../src/domain/models/model-directory.ts';
 import { startDatabaseEpoch } from '../src/domain/processes/database-epoch.ts';
 import { createStoredResponses } from '../src/domain/stored-responses/stored-responses.ts';
+import { createAnswerRecorder } from '../src/gateway/forwarding/answer-recorder.ts';
 import { createUnpaidEndings } from '../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../src/gateway/server.ts';
 import { createClientAddress } from '../src/http/client-identity.ts';
@@ -43,6 +46,10 @@ interface GatewayPorts extends ProcessPorts {
   readonly upstream: ModelUpstream;
   /** Only on the embedded engine. */
   readonly deferring?: (Deferring & { left(): LeftSegment }) | undefined;
+  /** CACHE_PRICE_SHARE in millionths, where answers are cached. */
+  readonly cacheShareMillionths?: number | undefined;
+  /** False where what calls hold is compared exactly. */
+  readonly countsAhead?: boolean;
 }
 
 export const KEEP_IDEMPOTENCY_KEYS_MS = 86_400_000;
@@ -81,13 +88,14 @@ export async function openGatewayProcess(ports: GatewayPorts) {
   });
   const limits = createLimits({
     ...{ sharedState, ownState, clock, log, addressRequestsPerMinute: 0, chargeDeferred },
-    countsAhead: deferring === undefined,
+    countsAhead: ports.countsAhead ?? deferring === undefined,
     onSteppedBack: (level) => epoch.suspect({ ...level }),
   });
   await limits.listen(secrets.newId());
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000, deferring });
   const kept = { database, clock, log, cipher: PLAIN };
+  const caching = ports.cacheShareMillionths === undefined ? {} : openCache(kept, ports.cacheShareMillionths);
   const idempotency = createIdempotentCalls({
     ...kept,
     maxAnswerBytes: 100_000,
@@ -100,6 +108,7 @@ export async function openGatewayProcess(ports: GatewayPorts) {
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
     billingStatuses,
+    ...caching,
     ...{ limits, upstream, reader: {} as never, parser: {} as never, tracer: null },
     responses: createStoredResponses({ ...kept, isOn: false, ...bounds }),
     holds: createCreditHolds({ database, clock, log }),
@@ -111,4 +120,17 @@ export async function openGatewayProcess(ports: GatewayPorts) {
   });
   const connection = { peerAddress: '192.0.2.1', mayBeSilent() {}, mustBeRead() {} };
   return { fetch: (request: Request) => app.fetch(request, connection) };
+}
+
+function openCache(
+  kept: Pick<AnswerCacheParts, 'database' | 'log' | 'cipher'> & { readonly clock: Clock },
+  priceShareMillionths: number,
+) {
+  const masterKeys = [MASTER_KEY] as const;
+  const bounds = { maxTtlSeconds: 86_400, maxAnswerBytes: 10_000 };
+  const ofCompany = { maxCompanyBytes: 1_000_000, maxCompanyAnswers: 1_000 };
+  const cache = createAnswerCache({ ...kept, masterKeys, ...bounds, ...ofCompany, priceShareMillionths });
+  const retention = { retentionDays: 1, maxRetentionDays: 1, maxBytes: 1_000, redacts: [] };
+  const payloads = createPayloadLog({ ...kept, ...retention });
+  return { cache, answerRecorder: createAnswerRecorder({ cache, payloads, tracesPayloads: false }) };
 }

@@ -3,6 +3,7 @@ import { openMemoryDatabase } from '../test/doubles/memory-database.ts';
 import { playMonths } from './months/play-months.ts';
 import { planOf } from './plan.ts';
 import { describeFailure, openSimulation, type Simulation } from './simulation.ts';
+import { mostMoney } from './subscriptions.ts';
 
 /** About eight seconds of a core. `npm run simulate` plays as much as there is time for. */
 const SEEDS = [7, 11];
@@ -88,4 +89,19 @@ test('a plan has all kinds of faults, and two and more at once', () => {
     expect(kinds).toContain(kind as never);
   }
   expect(planOf(5, 1)).toEqual(planOf(5, 1));
+});
+
+test('P-22 the bound of plan credits is the most money at any time, without what was returned of that', () => {
+  const invoices = ['3', '1', '2'].map((id) => ({ id, number: id, status_transitions: { paid_at: 7 } }));
+  const charge = (invoice: string, amount: number, amount_refunded = 0) => ({
+    ...{ invoice, amount, amount_refunded, paid: true },
+  });
+  const most = (outside: readonly [string, number][], charges = [charge('1', 100)], givenMinor = 0) =>
+    mostMoney({ invoices, charges, outside: new Map(outside), givenMinor });
+  expect(most([])).toBe(100);
+  expect(most([['1', 10]])).toBe(90);
+  // The balance of a downgrade paid the third.
+  expect(most([['3', 10]])).toBe(100);
+  expect(most([['2', 10]], [charge('1', 100, 30), charge('3', 50)])).toBe(110);
+  expect(most([], [charge('2', 50, 50), { ...charge('1', 100), paid: false }], 5)).toBe(5);
 });

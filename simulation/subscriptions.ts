@@ -163,27 +163,56 @@ export async function takeStep(
   else await random.pick(STEPS_BY_WEIGHT)(doing);
 }
 
+interface Money {
+  readonly invoices: readonly Fields[];
+  readonly charges: readonly Fields[];
+  /** What credit notes returned outside of the provider, by invoice. */
+  readonly outside: ReadonlyMap<string, number>;
+  readonly givenMinor: number;
+}
+
+/**
+ * The most money that the company had paid at any time, without what was returned of those payments since. What is
+ * returned of a later invoice, as of one that the balance of a downgrade paid, is taken from later grants alone: credits
+ * that were granted before it are never taken for it (decisions/0027).
+ */
+export function mostMoney({ invoices, charges, outside, givenMinor }: Money): number {
+  const byCard = Map.groupBy(charges, (one) => String(one.invoice));
+  const cardMinor = (invoiceId: string) =>
+    (byCard.get(invoiceId) ?? []).reduce(
+      (sum, one) => sum + (one.paid === true ? Number(one.amount) - Number(one.amount_refunded) : 0),
+      0,
+    );
+  const paidAt = (one: Fields) => Number((one.status_transitions as Fields).paid_at);
+  const inOrder = invoices.toSorted(
+    (one, other) => paidAt(one) - paidAt(other) || String(one.number).localeCompare(String(other.number)),
+  );
+  let [most, money] = [0, givenMinor];
+  for (const { id } of inOrder) {
+    money += cardMinor(String(id)) - (outside.get(String(id)) ?? 0);
+    most = Math.max(most, money);
+  }
+  return most;
+}
+
 /** What the provider's own objects say; in floating point, which is exact far beyond a micro-credit here. */
 async function expected(desk: ProviderDesk, plans: readonly Plan[], { customer, givenMinor }: Life) {
   const rates = new Map(
     plans.map((plan) => [plan.providerPriceId, Number(plan.creditsMicro) / Number(plan.priceMinor)]),
   );
   const charges = await list(desk, '/v1/charges', { customer });
-  const received = charges.reduce(
-    (sum, one) => sum + (one.paid === true ? Number(one.amount) - Number(one.amount_refunded) : 0),
-    Number(givenMinor),
-  );
   const refunded = new Map(charges.map((one) => [String(one.invoice), Number(one.amount_refunded)]));
-  let returned = 0;
+  const outside = new Map<string, number>();
   for (const one of await list(desk, '/v1/credit_notes', { customer })) {
     if (one.type !== 'post_payment' || one.refund !== null) continue;
     const invoiceId = String(one.invoice);
     refunded.set(invoiceId, (refunded.get(invoiceId) ?? 0) + Number(one.amount));
-    returned += Number(one.out_of_band_amount ?? 0);
+    outside.set(invoiceId, (outside.get(invoiceId) ?? 0) + Number(one.out_of_band_amount ?? 0));
   }
   // The best rate that this company has paid: more than all its money at that rate is never granted (decisions/0027).
   let [paidFor, lines, best] = [0, 0, 0];
-  for (const invoice of await list(desk, '/v1/invoices', { customer, status: 'paid' })) {
+  const invoices = await list(desk, '/v1/invoices', { customer, status: 'paid' });
+  for (const invoice of invoices) {
     const total = Number(invoice.total);
     const noted = Number(invoice.pre_payment_credit_notes_amount);
     const kept = total <= 0 ? 1 : 1 - noted / total;
@@ -200,7 +229,7 @@ async function expected(desk: ProviderDesk, plans: readonly Plan[], { customer, 
     }
     paidFor += moved > 0 ? moved * kept * share : moved;
   }
-  const most = best * Math.max(0, received - returned);
+  const most = best * mostMoney({ invoices, charges, outside, givenMinor: Number(givenMinor) });
   return { most, least: Math.min(paidFor, most), lines };
 }
 

@@ -72,6 +72,8 @@ describe('the files for Prometheus and Grafana', () => {
     const paging = rules.filter(({ labels }) => labels.severity === 'page').map(({ expr }) => expr);
     expect(paging).toContain('min_over_time(turnpike_journal_calls[5m]) > 0');
     expect(paging).toContain('turnpike_call_hook_open == 1');
+    // Connections that cannot be accepted are no calls.
+    expect(paging).toContain('sum by (instance, lack) (increase(turnpike_local_faults_total[5m])) > 0');
   });
 
   test('a worker that does not run pages, once: not beside a database that is down', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { purgeExpiredTokens } from '../src/domain/accounts/sessions.ts';
-import { purgePaymentEvents } from '../src/domain/payments/payment-jobs.ts';
+import { dropEvent, purgePaymentEvents } from '../src/domain/payments/payment-jobs.ts';
 import { createManualClock } from './doubles/manual-clock.ts';
 import { createSilentLog } from './doubles/silent-log.ts';
 import { useDatabase } from './setup/use-database.ts';
@@ -12,7 +12,7 @@ const log = createSilentLog();
 const before = (days: number) => new Date(NOW - days * DAY_MS);
 const database = useDatabase();
 
-test('payment events go by their age once they are done with; what failed or waits stays', async () => {
+test('payment events go by their age once they are done with; what failed, waits or was dropped stays', async () => {
   await database.query(
     `insert into provider_events (id, provider_event_id, type, happened_at, payload, status, received_at)
      select gen_random_uuid(), status || age, 'invoice.paid', $1::timestamptz, '{}', status,
@@ -20,6 +20,14 @@ test('payment events go by their age once they are done with; what failed or wai
      from unnest('{RECEIVED,PROCESSED,DEFERRED,FAILED,IGNORED}'::text[]) as status, unnest('{99,101}'::integer[]) as age`,
     [new Date(NOW)],
   );
+  // One that an operator dropped: what it was about could be found again.
+  await database.query(
+    `insert into provider_events (id, provider_event_id, type, happened_at, payload, status, received_at)
+     values (gen_random_uuid(), 'dropped', 'charge.dispute.updated', $1, '{}', 'FAILED', $1)`,
+    [before(101)],
+  );
+  const dropped = await dropEvent(database, 'dropped', { reason: 'refunded', now: before(101) });
+  expect(dropped).toEqual({ outcome: 'dropped' });
   // More than one step of its work.
   await database.query(
     `insert into provider_events (id, provider_event_id, type, happened_at, payload, status, received_at)
@@ -30,7 +38,8 @@ test('payment events go by their age once they are done with; what failed or wai
   const left = await database.query<{ name: string }>(
     'select provider_event_id as name from provider_events order by 1',
   );
-  const names = 'DEFERRED101 DEFERRED99 FAILED101 FAILED99 IGNORED99 PROCESSED99 RECEIVED101 RECEIVED99';
+  const names =
+    'DEFERRED101 DEFERRED99 FAILED101 FAILED99 IGNORED99 PROCESSED99 RECEIVED101 RECEIVED99 dropped';
   expect(left.map(({ name }) => name).join(' ')).toBe(names);
 });
 

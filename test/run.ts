@@ -4,6 +4,7 @@
  * and the checks are left out.
  */
 import { join } from 'node:path';
+import { createFailureReader } from './services/bun-failures.ts';
 import { type Counts, createSummaryReader } from './services/bun-summary.ts';
 import { runChild } from './services/child.ts';
 import { type Interruption, listenForInterruption } from './services/interruption.ts';
@@ -41,6 +42,7 @@ async function runChecks(interruption: Interruption): Promise<readonly string[]>
 
 async function runTests(words: readonly string[], interruption: Interruption): Promise<Counts> {
   const summary = createSummaryReader();
+  const failures = createFailureReader();
   const services = await startServices();
   const command = [
     process.execPath,
@@ -63,8 +65,13 @@ async function runTests(words: readonly string[], interruption: Interruption): P
         ...(process.stderr.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : {}),
       },
       signal: interruption.signal,
-      onErrorOutput: summary.add,
+      onErrorOutput(text) {
+        summary.add(text);
+        failures.add(text);
+      },
     });
+    if (words.length === 0 && failures.report() !== '')
+      console.error(`\nWhat failed:\n\n${failures.report()}`);
     const counts = summary.counts(exitCode);
     return { ...counts, failed: counts.failed + services.failedStarts };
   } finally {

@@ -22,10 +22,11 @@ function rows(): { readonly threat: string; readonly files: readonly string[] }[
   return found;
 }
 
-test('every threat of docs/threat-model.md has one file of test/attacks that runs it, and every file its row', () => {
+test('every threat of docs/threat-model.md has one file of test/attacks that runs it, and every file a row', () => {
   const all = rows();
   expect(all.length).toBeGreaterThan(40);
   expect(all.filter(({ files }) => files.length !== 1)).toEqual([]);
   const files = [...new Glob('test/attacks/*.test.ts').scanSync(ROOT)].sort();
-  expect(all.flatMap((row) => row.files).sort()).toEqual(files);
+  // Attacks on one started system share a file.
+  expect([...new Set(all.flatMap((row) => row.files))].sort()).toEqual(files);
 });

@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, DialogLoading } from '../parts/dialog.tsx';
 import {
   Area,
   Choice,
@@ -84,8 +84,9 @@ export function TargetForm({ alias, version, targets, close, changed }: TargetFo
         Calls are distributed by weight and retried with the next target if one fails. Without a target, the
         embedded models answer.
       </p>
-      <Problem error={presets.error} />
-      {known !== undefined && (
+      {known === undefined ? (
+        <DialogLoading error={presets.error} retry={presets.reload} close={close} />
+      ) : (
         <Form
           submit="Save the targets"
           beside={<GroupButtons add={add} addName="Add a target" close={close} />}
@@ -329,8 +330,8 @@ function MoreFields({ row, isAzure }: { row: PlacedRow; isAzure: boolean }) {
       <Area
         label={
           headerNames.length === 0
-            ? 'Extra headers, one a line'
-            : `Extra headers, one a line (stored: ${headerNames.join(', ')}; empty leaves them)`
+            ? 'Extra headers, one per line'
+            : `Extra headers, one per line (stored: ${headerNames.join(', ')}; empty leaves them)`
         }
         {...named(row, 'headers')}
         rows={2}

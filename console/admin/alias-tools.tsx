@@ -1,13 +1,12 @@
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, DialogLoading } from '../parts/dialog.tsx';
 import { Area, Field, Form } from '../parts/form.tsx';
-import { Problem } from '../parts/page.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 
 const HOSTED_TOOLS = graphql('{ hostedTools { name title } }');
-const SET_TOOLS = graphql(`mutation($alias: String!, $input: AliasToolsInput!) {
-  setAliasTools(alias: $alias, input: $input) { alias } }`);
+const SET_TOOLS = graphql(`mutation($alias: String!, $input: AliasToolsInput!, $ifVersion: String) {
+  setAliasTools(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`);
 
 interface StoredTools {
   readonly tools: readonly { readonly name: string; readonly creditsPerUse: number }[];
@@ -17,13 +16,15 @@ interface StoredTools {
 
 interface ToolsFormProps {
   readonly alias: string;
+  /** The one that the form was opened with. */
+  readonly version: string | null;
   readonly stored: StoredTools | null;
   close(): void;
   changed(): Promise<void>;
 }
 
 /** The hosted tools of an alias. An empty price disables a tool. */
-export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
+export function ToolsForm({ alias, version, stored, close, changed }: ToolsFormProps) {
   const { session } = useConsole();
   const known = useQuery(HOSTED_TOOLS);
   const tools = known.data?.hostedTools;
@@ -33,8 +34,9 @@ export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
         Tools that run at the provider: enter credits for one use, on top of the tokens. A tool without a
         price is off.
       </p>
-      <Problem error={known.error} />
-      {tools !== undefined && (
+      {tools === undefined ? (
+        <DialogLoading error={known.error} retry={known.reload} close={close} />
+      ) : (
         <Form
           submit="Save the tools"
           beside={
@@ -51,7 +53,7 @@ export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
               maxUses: number('maxUses') ?? 10,
               providerIds: text('providerIds').split(/\s+/).filter(Boolean),
             };
-            await session.request(SET_TOOLS, { alias, input });
+            await session.request(SET_TOOLS, { alias, input, ifVersion: version });
             await changed();
             close();
           }}
@@ -78,7 +80,7 @@ export function ToolsForm({ alias, stored, close, changed }: ToolsFormProps) {
             hint="If the request sets no limit of its own. Credits for this many uses are held before the call begins."
           />
           <Area
-            label="Ids of the provider that clients may name, one a line"
+            label="Ids of the provider that clients may name, one per line"
             name="providerIds"
             rows={2}
             defaultValue={stored?.providerIds.join('\n')}

@@ -34,7 +34,7 @@ export function CapturedMails() {
               { name: 'To', show: ({ to }) => to },
               { name: 'Subject', show: ({ subject }) => subject },
               {
-                name: 'Do',
+                name: 'Actions',
                 show: (mail) => <RowButton onClick={() => setShown(mail)}>Read</RowButton>,
               },
             ]}

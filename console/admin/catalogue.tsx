@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { Act, Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import type { FormValues } from '../parts/form-values.ts';
-import { List, RowButton } from '../parts/list.tsx';
-import { Card, Page, Tag } from '../parts/page.tsx';
-import { count, credits, money, spoken } from '../parts/words.tsx';
+import { List, Nil, RowButton } from '../parts/list.tsx';
+import { Card, InOrder, Page, Tag } from '../parts/page.tsx';
+import { count, counted, credits, money, spoken } from '../parts/words.tsx';
 import { type DataOf, graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
@@ -42,51 +42,55 @@ export function Catalogue() {
   const packs = result.data === null ? null : packsOf(result.data);
   return (
     <Page title="Plans and packs" says="What companies can subscribe to, and what they buy once.">
-      <Card title="Plans" actions={<Act name="Sync provider pricing" work={() => change(SYNC)} />}>
-        <List
-          label="Plans"
-          rows={result.data?.plans ?? null}
-          error={result.error}
-          retry={result.reload}
-          keyOf={({ id }) => id}
-          nameOf={({ name }) => name}
-          empty={<p>Add a plan below, then sync it with the payment provider.</p>}
-          columns={[
-            { name: 'Plan', show: ({ name }) => name },
-            { name: 'Pays', show: ({ billingMode }) => spoken(billingMode) },
-            { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
-            {
-              name: 'Price',
-              isNumber: true,
-              show: (one) => `${money(one.price, one.currency)} a ${one.interval.toLowerCase()}`,
-            },
-            { name: 'Expire', show: (one) => expiryOf(one) },
-            { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
-            { name: 'Status', show: (one) => <PlanStatus {...one} /> },
-            { name: 'Do', show: (one) => <PlanActions plan={one} change={change} edit={setPlan} /> },
-          ]}
-        />
-      </Card>
-      <Card title="Credit packs">
-        <List
-          label="Credit packs"
-          rows={packs}
-          error={result.error}
-          retry={result.reload}
-          keyOf={({ id }) => id}
-          nameOf={({ name }) => name}
-          empty={<p>Add a pack below: it is sold at once.</p>}
-          columns={[
-            { name: 'Pack', show: ({ name }) => name },
-            { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
-            { name: 'Price', isNumber: true, show: (one) => money(one.price, one.currency) },
-            { name: 'Expire', show: (one) => expiryOf(one) },
-            { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
-            { name: 'Do', show: (one) => <PackActions pack={one} change={change} edit={setPack} /> },
-          ]}
-        />
-      </Card>
-      <NewOnes change={change} />
+      <InOrder>
+        <Card title="Plans" actions={<Act name="Sync provider pricing" work={() => change(SYNC)} />}>
+          <List
+            label="Plans"
+            nothing="No plans yet"
+            rows={result.data?.plans ?? null}
+            error={result.error}
+            retry={result.reload}
+            keyOf={({ id }) => id}
+            nameOf={({ name }) => name}
+            empty={<p>Add a plan below, then sync it with the payment provider.</p>}
+            columns={[
+              { name: 'Plan', show: ({ name }) => name },
+              { name: 'Billing', show: ({ billingMode }) => spoken(billingMode) },
+              {
+                name: 'Credits',
+                isNumber: true,
+                show: (one) => (one.billingMode === 'POSTPAID' ? <Nil /> : credits(one.credits)),
+              },
+              { name: 'Price', isNumber: true, show: (one) => <PlanPrice {...one} /> },
+              { name: 'Credits expire', show: (one) => expiryOf(one) },
+              { name: 'Position', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
+              { name: 'Status', show: (one) => <PlanStatus {...one} /> },
+              { name: 'Actions', show: (one) => <PlanActions plan={one} change={change} edit={setPlan} /> },
+            ]}
+          />
+        </Card>
+        <Card title="Credit packs">
+          <List
+            label="Credit packs"
+            nothing="No packs yet"
+            rows={packs}
+            error={result.error}
+            retry={result.reload}
+            keyOf={({ id }) => id}
+            nameOf={({ name }) => name}
+            empty={<p>Add a pack below. It is on sale at once.</p>}
+            columns={[
+              { name: 'Pack', show: ({ name }) => name },
+              { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
+              { name: 'Price', isNumber: true, show: (one) => money(one.price, one.currency) },
+              { name: 'Credits expire', show: (one) => expiryOf(one) },
+              { name: 'Position', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
+              { name: 'Actions', show: (one) => <PackActions pack={one} change={change} edit={setPack} /> },
+            ]}
+          />
+        </Card>
+        <NewOnes change={change} />
+      </InOrder>
       {plan !== null && <EditPlan plan={plan} change={change} close={() => setPlan(null)} />}
       {pack !== null && <EditPack pack={pack} change={change} close={() => setPack(null)} />}
     </Page>
@@ -99,7 +103,12 @@ function packsOf({ creditPacks, creditPackTerms }: DataOf<typeof CATALOGUE>): Pa
 }
 
 function expiryOf({ creditsExpireAfterDays }: Pick<Pack, 'creditsExpireAfterDays'>): string {
-  return creditsExpireAfterDays === null ? 'Never' : `After ${count(creditsExpireAfterDays)} days`;
+  return creditsExpireAfterDays === null ? 'Never' : `After ${counted(creditsExpireAfterDays, 'day')}`;
+}
+
+function PlanPrice({ billingMode, price, currency, interval }: Plan) {
+  if (billingMode === 'POSTPAID' && price === 0) return <Nil />;
+  return `${money(price, currency)} a ${interval.toLowerCase()}`;
 }
 
 function PlanStatus({ active, needsProviderPricing, providerPriceId, billingMode }: Plan) {
@@ -211,6 +220,7 @@ function NewOnes({ change }: { change: Changing }) {
         <Form
           submit="Add the plan"
           clears
+          guards
           send={(values) =>
             change(ADD_PLAN, {
               input: { ...planOf(values), billingMode: values.text('mode') as Plan['billingMode'] },
@@ -218,7 +228,7 @@ function NewOnes({ change }: { change: Changing }) {
           }
         >
           <SoldFields />
-          <Choice label="Pays" name="mode">
+          <Choice label="Billing" name="mode">
             <option value="PREPAID">Prepaid</option>
             <option value="POSTPAID">Postpaid</option>
           </Choice>
@@ -226,7 +236,12 @@ function NewOnes({ change }: { change: Changing }) {
         </Form>
       </Card>
       <Card title="Add a pack">
-        <Form submit="Add the pack" clears send={(values) => change(ADD_PACK, { input: packOf(values) })}>
+        <Form
+          submit="Add the pack"
+          clears
+          guards
+          send={(values) => change(ADD_PACK, { input: packOf(values) })}
+        >
           <SoldFields />
           <ExpiryField />
           <PlaceField />
@@ -326,7 +341,7 @@ function ExpiryField({ of }: { of?: Pick<Pack, 'creditsExpireAfterDays'> }) {
 function PlaceField({ of = { sortOrder: 10 } }: { of?: { sortOrder: number } }) {
   return (
     <Field
-      label="Place in the list"
+      label="Position in the list"
       name="order"
       type="number"
       step={1}

@@ -1,15 +1,16 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { useFilters } from '../operations/filters.tsx';
-import { CEILING_NAMES, CEILING_WORDS, CeilingUse } from '../parts/ceilings.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, DialogLoading } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
-import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../parts/page.tsx';
+import { Card, InOrder, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { credits, Moment, roundedCredits, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
 import { AdjustCredits } from './adjust-credits.tsx';
+import { CompanyCeilings } from './company-ceilings.tsx';
 
 const COMPANIES =
   graphql(`query($after: ID, $search: String) { companies(first: 30, after: $after, search: $search) {
@@ -21,11 +22,6 @@ const ASSIGN = graphql(`mutation($id: ID!, $plan: ID!, $limit: Float, $due: Int,
   assignPlan(companyId: $id, planId: $plan, creditLimit: $limit, dueDays: $due, invoiceDay: $day) { id } }`);
 const PLANS = graphql(`{ plans { id name active billingMode } }`);
 
-const CEILINGS = graphql(`query($id: ID!) { companyCeilings(companyId: $id) {
-  requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
-  use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } }`);
-const SET_CEILINGS = graphql(`mutation($id: ID!, $input: CeilingsInput!) {
-  setCompanyCeilings(companyId: $id, input: $input) { id } }`);
 const SUSPEND = graphql(
   `mutation($id: ID!, $reason: String!) { suspendCompany(id: $id, reason: $reason) { id } }`,
 );
@@ -47,67 +43,69 @@ export function Companies() {
       title="Companies"
       says="All companies: how each pays, its balance, and whether its calls are accepted."
     >
-      <Card>
-        <Field label="Search" hint="Name, id, or the e-mail of one of its people." {...typed('search')} />
-        <List
-          label="Companies"
-          rows={pages.nodes}
-          error={pages.error}
-          retry={pages.reload}
-          more={pages}
-          keyOf={({ id }) => id}
-          nameOf={({ name }) => name}
-          nothing={filter('search') === '' ? 'No companies yet' : 'No such company'}
-          empty={
-            <p>
-              {filter('search') === ''
-                ? 'The first company signs up by itself.'
-                : 'No company has these words.'}
-            </p>
-          }
-          columns={[
-            {
-              name: 'Company',
-              show: ({ name, id }) => (
-                <>
-                  <div>{name}</div>
-                  <code className="quiet">{id}</code>
-                </>
-              ),
-            },
-            {
-              name: 'Standing',
-              show: (company) => <Standing company={company} />,
-            },
-            {
-              name: 'Balance',
-              isNumber: true,
-              show: ({ balance }) => (
-                <span title={credits(balance.credits)}>{roundedCredits(balance.credits)}</span>
-              ),
-            },
-            {
-              name: 'Pays',
-              show: ({ billingMode, postpaidTerms }) => (
-                <>
-                  <Tag>{spoken(billingMode)}</Tag> {postpaidTerms?.plan.name ?? ''}
-                </>
-              ),
-            },
-            {
-              name: 'Credit limit',
-              isNumber: true,
-              show: ({ creditLimit }) => (creditLimit === null ? '—' : credits(creditLimit)),
-            },
-            { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
-            {
-              name: 'Do',
-              show: (company) => <Actions company={company} choose={choose} />,
-            },
-          ]}
-        />
-      </Card>
-      <ResetTotp />
+      <InOrder>
+        <Card>
+          <Field label="Search" hint="Name, id, or the e-mail address of a member." {...typed('search')} />
+          <List
+            label="Companies"
+            rows={pages.nodes}
+            error={pages.error}
+            retry={pages.reload}
+            more={pages}
+            keyOf={({ id }) => id}
+            nameOf={({ name }) => name}
+            nothing={filter('search') === '' ? 'No companies yet' : 'No such company'}
+            empty={
+              <p>
+                {filter('search') === ''
+                  ? 'Companies are listed here once they have signed up.'
+                  : 'No company matches your search.'}
+              </p>
+            }
+            columns={[
+              {
+                name: 'Company',
+                show: ({ name, id }) => (
+                  <>
+                    <div>{name}</div>
+                    <code className="quiet">{id}</code>
+                  </>
+                ),
+              },
+              {
+                name: 'Status',
+                show: (company) => <Standing company={company} />,
+              },
+              {
+                name: 'Balance',
+                isNumber: true,
+                show: ({ balance }) => (
+                  <span title={credits(balance.credits)}>{roundedCredits(balance.credits)}</span>
+                ),
+              },
+              {
+                name: 'Billing',
+                show: ({ billingMode, postpaidTerms }) => (
+                  <>
+                    <Tag>{spoken(billingMode)}</Tag> {postpaidTerms?.plan.name ?? ''}
+                  </>
+                ),
+              },
+              {
+                name: 'Credit limit',
+                isNumber: true,
+                show: ({ creditLimit }) => (creditLimit === null ? '—' : credits(creditLimit)),
+              },
+              { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
+              {
+                name: 'Actions',
+                show: (company) => <Actions company={company} choose={choose} />,
+              },
+            ]}
+          />
+        </Card>
+        <ResetTotp />
+      </InOrder>
       {chosen !== null && <ChosenDialog {...chosen} close={() => choose(null)} changed={pages.reload} />}
     </Page>
   );
@@ -162,9 +160,13 @@ function ResetTotp() {
   const [done, setDone] = useState<string | null>(null);
   return (
     <Card title="Reset two-factor authentication">
-      {done !== null && <Notice mood="good">It is off for {done}, and their sessions have ended.</Notice>}
+      {done !== null && (
+        <Notice mood="good">
+          Two-factor authentication is off for {done}, and their sessions have ended.
+        </Notice>
+      )}
       <Form
-        submit="Reset it"
+        submit="Reset two-factor authentication"
         isDanger
         clears
         asks={({ text }) => ({
@@ -198,7 +200,7 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
   return (
     <Dialog title={`How ${company.name} pays`} close={close}>
       <Form
-        submit="Set it"
+        submit="Save"
         beside={cancel}
         send={async ({ text, number }) => {
           const mode = text('mode') as Company['billingMode'];
@@ -239,10 +241,16 @@ function AssignPlan(props: { company: Company; close(): void; changed(): Promise
   );
   return (
     <Dialog title={`Assign a plan to ${company.name}`} close={close}>
-      <Problem error={error} retry={reload} />
-      {plans === null && error === null && <Bones />}
-      {plans?.length === 0 && <p>There is no postpaid plan. Add one under Plans and packs.</p>}
-      {plans !== null && plans.length > 0 && (
+      {plans === null ? (
+        <DialogLoading error={error} retry={reload} close={close} />
+      ) : plans.length === 0 ? (
+        <>
+          <p>
+            There is no postpaid plan. Add one under <Link href="/catalogue">Plans and packs</Link>.
+          </p>
+          <div>{cancel}</div>
+        </>
+      ) : (
         <Form
           submit="Assign the plan"
           beside={cancel}
@@ -316,6 +324,7 @@ function Suspension(props: { company: Company; close(): void; changed(): Promise
       </p>
       <Form
         submit={isSuspended ? 'Resume it' : 'Suspend it'}
+        isDanger={!isSuspended}
         beside={cancel}
         send={async ({ text }) => {
           const { id } = company;
@@ -327,57 +336,6 @@ function Suspension(props: { company: Company; close(): void; changed(): Promise
       >
         {!isSuspended && <Field label="Reason" name="reason" maxLength={200} required />}
       </Form>
-    </Dialog>
-  );
-}
-
-function CompanyCeilings({ company, close }: { company: Company; close(): void }) {
-  const { session } = useConsole();
-  const { data, error, reload } = useQuery(CEILINGS, { id: company.id });
-  const [isSet, setSet] = useState(false);
-  const ceilings = data?.companyCeilings ?? null;
-  const cancel = (
-    <button type="button" onClick={close}>
-      Close
-    </button>
-  );
-  return (
-    <Dialog title={`Ceilings of ${company.name}`} close={close}>
-      <p className="quiet">
-        Limits of the company that its admins cannot raise. Empty: no ceiling. Takes effect within a second.
-      </p>
-      {isSet && <Notice mood="good">The ceilings are set.</Notice>}
-      <Problem error={error} retry={reload} />
-      {ceilings === null && error === null && <Bones />}
-      {ceilings !== null && (
-        <>
-          <CeilingUse ceilings={ceilings} showsAll />
-          <Form
-            submit="Set ceilings"
-            beside={cancel}
-            send={async ({ number }) => {
-              const input = Object.fromEntries(CEILING_NAMES.map((name) => [name, number(name)]));
-              await session.request(SET_CEILINGS, { id: company.id, input });
-              setSet(true);
-              await reload();
-            }}
-          >
-            <div className="columns">
-              {CEILING_NAMES.map((name) => (
-                <Field
-                  key={name}
-                  label={CEILING_WORDS[name]}
-                  name={name}
-                  type="number"
-                  min={0}
-                  step={1}
-                  defaultValue={ceilings[name] ?? ''}
-                />
-              ))}
-            </div>
-          </Form>
-        </>
-      )}
     </Dialog>
   );
 }

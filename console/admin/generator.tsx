@@ -14,12 +14,13 @@ export function Generator() {
   const result = useQuery(LOOK, {}, LOOK_EVERY_MS);
   const generator = result.data?.matchGenerator;
   const change = useChange(result.reload);
-  const actions = (
-    <>
-      <Act name="Start" main work={() => change(START)} />
-      <Act name="Stop" isBig work={() => change(STOP)} />
-    </>
-  );
+  // What it is told to do, not what it does: a batch is finished first.
+  const actions =
+    generator?.desiredState === 'running' ? (
+      <Act key="stop" name="Stop" isBig work={() => change(STOP)} />
+    ) : (
+      generator !== undefined && <Act key="start" name="Start" main work={() => change(START)} />
+    );
   return (
     <Page
       title="Match generator"

@@ -1,10 +1,11 @@
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
+import { useFilters } from '../operations/filters.tsx';
 import { Chart } from '../parts/chart.tsx';
 import { saveCsv } from '../parts/files.ts';
 import { Choice } from '../parts/form.tsx';
 import { type Column, List, Nil } from '../parts/list.tsx';
 import { Card, Figure, Page } from '../parts/page.tsx';
-import { count, credits } from '../parts/words.tsx';
+import { count, credits, roundedCredits } from '../parts/words.tsx';
 import { type DataOf, graphql } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 import { PriceWarnings } from './price-warnings.tsx';
@@ -18,14 +19,17 @@ const MARGINS = graphql(`query($from: DateTime, $to: DateTime, $groupBy: MarginG
 }`);
 const WARNINGS = graphql(`{ modelAliases { alias priceWarnings } }`);
 const GROUPS = { MODEL: 'Model', PROVIDER: 'Provider', COMPANY: 'Company' } as const;
+const SPANS = ['7', '30', '90'] as const;
 const DAY_MS = 86_400_000;
 
 type Group = keyof typeof GROUPS;
-type MarginRow = DataOf<typeof MARGINS>['margins']['rows'][number];
+type MarginData = DataOf<typeof MARGINS>['margins'];
+type MarginRow = MarginData['rows'][number];
 
 export function Margins() {
-  const [span, setSpan] = useState(30);
-  const [group, setGroup] = useState<Group>('MODEL');
+  const { setFilter, oneOf } = useFilters();
+  const span = Number(oneOf('days', SPANS) ?? '30');
+  const group = oneOf('by', Object.keys(GROUPS) as Group[]) ?? 'MODEL';
   const days = useMemo(() => daysUntilToday(span, Date.now()), [span]);
   const [from, to] = [days[0] ?? '', days.at(-1) ?? ''];
   const daily = useQuery(MARGINS, { from, to, groupBy: 'DAY' });
@@ -37,10 +41,12 @@ export function Margins() {
       title="Margins"
       says="Provider costs, charges and margin of calls whose target has a cost."
       actions={
-        <Choice label="Time" value={span} onChange={(event) => setSpan(Number(event.target.value))}>
-          <option value={7}>7 days</option>
-          <option value={30}>30 days</option>
-          <option value={90}>90 days</option>
+        <Choice label="Time" value={span} onChange={(event) => setFilter('days', event.target.value)}>
+          {SPANS.map((days) => (
+            <option key={days} value={days}>
+              {days} days
+            </option>
+          ))}
         </Choice>
       }
     >
@@ -52,7 +58,7 @@ export function Margins() {
         </div>
       </Card>
       <Card
-        title="In detail"
+        title="Breakdown"
         actions={
           <button
             type="button"
@@ -60,11 +66,11 @@ export function Margins() {
             disabled={rows === null || grouped.isStale}
             onClick={() => saveMargins(rows ?? [], group)}
           >
-            Save as CSV
+            Download CSV
           </button>
         }
       >
-        <Choice label="By" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+        <Choice label="By" value={group} onChange={(event) => setFilter('by', event.target.value)}>
           {Object.entries(GROUPS).map(([value, name]) => (
             <option key={value} value={value}>
               {name}
@@ -79,7 +85,7 @@ export function Margins() {
           retry={grouped.reload}
           keyOf={({ key }) => key}
           nothing="No costs in this time"
-          empty={<p>No call in this time has a cost. Give the targets of your models one.</p>}
+          empty={<p>No call in this time has a cost. Set the cost of your targets under Models.</p>}
           columns={[{ name: GROUPS[group], show: ({ name }) => name }, ...COLUMNS]}
         />
       </Card>
@@ -87,24 +93,30 @@ export function Margins() {
   );
 }
 
-function Totals({ margins }: { margins: DataOf<typeof MARGINS>['margins'] | undefined }) {
+function Totals({ margins }: { margins: MarginData | undefined }) {
   const totals = margins?.totals;
   return (
     <div className="columns">
-      <Figure name="Cost" value={totals === undefined ? '…' : credits(totals.cost)} says="credits" />
-      <Figure name="Revenue" value={totals === undefined ? '…' : credits(totals.revenue)} says="credits" />
-      <Figure
-        name="Margin"
-        value={totals === undefined ? '…' : credits(totals.margin)}
-        says={percent(totals?.marginPercent ?? null)}
-      />
+      <Amount name="Cost" of={totals?.cost} says="credits" />
+      <Amount name="Revenue" of={totals?.revenue} says="credits" />
+      <Amount name="Margin" of={totals?.margin} says={percent(totals?.marginPercent ?? null)} />
       <Figure
         name="Without a cost"
         value={margins === undefined ? '…' : count(margins.callsWithoutCost)}
-        says={margins === undefined ? '' : `calls, ${credits(margins.revenueWithoutCost)} credits`}
+        says={margins === undefined ? '' : withoutCost(margins)}
       />
     </div>
   );
+}
+
+/** Of credits; undefined while it is loading. */
+function Amount({ name, of, says }: { name: string; of: number | undefined; says: string }) {
+  if (of === undefined) return <Figure name={name} value="…" says={says} />;
+  return <Figure name={name} value={roundedCredits(of)} exact={credits(of)} says={says} />;
+}
+
+function withoutCost({ callsWithoutCost: calls, revenueWithoutCost: revenue }: MarginData): string {
+  return `${calls === 1 ? 'call' : 'calls'}, ${roundedCredits(revenue)} credits`;
 }
 
 const COLUMNS: readonly Column<MarginRow>[] = [
@@ -138,7 +150,7 @@ function daysUntilToday(span: number, nowMs: number): readonly string[] {
 }
 
 function percent(value: number | null): string {
-  return value === null ? '' : `${value} %`;
+  return value === null ? '' : `${value}%`;
 }
 
 function saveMargins(rows: readonly MarginRow[], group: Group): void {

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useFilters } from '../operations/filters.tsx';
 import { Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
@@ -24,21 +25,23 @@ const ALIASES =
     health { state coolingStatus coolingUntil recentFailures lastFailureReason lastFailureAt } }
   hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);
 const RETIRE = graphql(`mutation($alias: String!) { retireModelAlias(alias: $alias) { alias } }`);
-const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
-  setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
+const SET_PRICE =
+  graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime, $ifVersion: String) {
+  setAliasPrice(alias: $alias, price: $price, from: $from, ifVersion: $ifVersion) { id } }`);
 
 /** Health changes without any action on the page. */
 const LOOK_EVERY_MS = 10_000;
 
 type Alias = RowOf<typeof ALIASES>;
 
-/** The open form and its alias; with `settings`, null is a new alias. */
+/** The open form, and its alias as it was when the form was opened; with `settings`, null is a new alias. */
 type Opened =
   | { readonly form: 'targets' | 'price' | 'factors' | 'tools' | 'own-keys'; readonly alias: Alias }
   | { readonly form: 'settings'; readonly alias: Alias | null };
 
 export function Models() {
-  const [includeRetired, setIncludeRetired] = useState(false);
+  const { filter, setFilter } = useFilters();
+  const includeRetired = filter('retired') === 'shown';
   const result = useQuery(ALIASES, { includeRetired }, LOOK_EVERY_MS);
   const [opened, setOpened] = useState<Opened | null>(null);
   // The name of an alias that was just added: the form for its targets opens next.
@@ -66,12 +69,13 @@ export function Models() {
           <input
             type="checkbox"
             checked={includeRetired}
-            onChange={(event) => setIncludeRetired(event.currentTarget.checked)}
+            onChange={(event) => setFilter('retired', event.currentTarget.checked ? 'shown' : '')}
           />
           <span>Show retired aliases</span>
         </label>
         <List
           label="Models"
+          nothing="No aliases"
           rows={aliases}
           isStale={result.isStale}
           error={result.error}
@@ -84,7 +88,7 @@ export function Models() {
             { name: 'Served by', show: (alias) => <Served alias={alias} /> },
             { name: 'Credits for a million tokens', show: (alias) => <Prices alias={alias} /> },
             {
-              name: 'Do',
+              name: 'Actions',
               show: (alias) => <Actions alias={alias} open={setOpened} changed={result.reload} />,
             },
           ]}
@@ -125,15 +129,10 @@ function OpenedForm({ opened, aliases, close, changed, added }: OpenedFormProps)
   }
   const { alias } = opened;
   if (opened.form === 'price') return <PriceForm alias={alias} close={close} changed={changed} />;
-  if (opened.form === 'tools') {
-    return <ToolsForm alias={alias.alias} stored={alias.hostedTools} close={close} changed={changed} />;
-  }
-  if (opened.form === 'own-keys') {
-    const { alias: name, byokFeePercent } = alias;
-    return <OwnKeyFeeForm alias={name} percent={byokFeePercent} close={close} changed={changed} />;
-  }
-  const { alias: name, version, priceFactors, targets } = alias;
+  const { alias: name, version, byokFeePercent, hostedTools, priceFactors, targets } = alias;
   const common = { alias: name, version, close, changed };
+  if (opened.form === 'tools') return <ToolsForm {...common} stored={hostedTools} />;
+  if (opened.form === 'own-keys') return <OwnKeyFeeForm {...common} percent={byokFeePercent} />;
   if (opened.form === 'factors') return <FactorsForm {...common} stored={priceFactors} />;
   return <TargetForm {...common} targets={targets ?? []} />;
 }
@@ -147,9 +146,9 @@ function Name({
     <>
       <code>{alias}</code> <Tag>{kind}</Tag> {retiredAt !== null && <Tag mood="warn">retired</Tag>}
       <div className="small quiet">
-        {isDocumented ? 'documented' : 'your own'}, reads {count(contextLength)}
-        {kind !== 'embed' && `, writes ${count(maxOutputTokens)}`} tokens
-        {fallback !== null && `, falls back to ${fallback}`}
+        {isDocumented ? 'Built in' : 'Added by you'} · context {count(contextLength)} tokens
+        {kind !== 'embed' && ` · output up to ${count(maxOutputTokens)} tokens`}
+        {fallback !== null && ` · falls back to ${fallback}`}
       </div>
     </>
   );
@@ -256,7 +255,8 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
             cacheWrite: number('cacheWrite'),
           };
           const from = text('from') === '' ? null : new Date(text('from')).toISOString();
-          await session.request(SET_PRICE, { alias: alias.alias, price, from });
+          const { alias: name, version: ifVersion } = alias;
+          await session.request(SET_PRICE, { alias: name, price, from, ifVersion });
           await changed();
           close();
         }}

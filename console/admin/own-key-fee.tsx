@@ -3,18 +3,20 @@ import { Field, Form } from '../parts/form.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 
-const SET_FEE = graphql(`mutation($alias: String!, $fee: Float) {
-  updateModelAlias(alias: $alias, input: { byokFeePercent: $fee }) { alias byokFeePercent } }`);
+const SET_FEE = graphql(`mutation($alias: String!, $fee: Float, $ifVersion: String) {
+  updateModelAlias(alias: $alias, input: { byokFeePercent: $fee }, ifVersion: $ifVersion) { alias } }`);
 
 interface FeeFormProps {
   readonly alias: string;
+  /** The one that the form was opened with. */
+  readonly version: string | null;
   readonly percent: number | null;
   close(): void;
   changed(): Promise<void>;
 }
 
 /** Whether companies may call the model with their own provider keys, and what these calls cost. */
-export function OwnKeyFeeForm({ alias, percent, close, changed }: FeeFormProps) {
+export function OwnKeyFeeForm({ alias, version, percent, close, changed }: FeeFormProps) {
   const { session } = useConsole();
   return (
     <Dialog title={`Own provider keys for ${alias}`} close={close}>
@@ -30,7 +32,7 @@ export function OwnKeyFeeForm({ alias, percent, close, changed }: FeeFormProps) 
           </button>
         }
         send={async ({ number }) => {
-          await session.request(SET_FEE, { alias, fee: number('fee') ?? null });
+          await session.request(SET_FEE, { alias, fee: number('fee'), ifVersion: version });
           await changed();
           close();
         }}

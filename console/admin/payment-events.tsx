@@ -78,7 +78,7 @@ export function PaymentEvents() {
             },
             { name: 'Tries', isNumber: true, show: ({ attempts }) => count(attempts) },
             {
-              name: 'Do',
+              name: 'Actions',
               show: (event) =>
                 event.status !== 'PROCESSED' &&
                 event.status !== 'IGNORED' && (

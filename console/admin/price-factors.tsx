@@ -19,11 +19,11 @@ import { graphql } from '../session/graphql.ts';
 const SET_FACTORS = graphql(`mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
   updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`);
 const FIELDS = [
-  ...['service_tier', 'speed', 'inference_geo'],
+  ...['service_tier', 'speed', 'inference_geo', 'modalities'],
   ...['prompt_tokens', 'long_prompt_completion', 'cache_write'],
 ];
 /** Values that providers have; others can be typed. */
-const KNOWN_VALUES = ['priority', 'flex', 'scale', 'fast', 'us', '200000', '1h'];
+const KNOWN_VALUES = ['priority', 'flex', 'scale', 'fast', 'us', 'audio', '200000', '1h'];
 
 type Row = FormGroup<PriceFactor>;
 
@@ -46,10 +46,11 @@ export function FactorsForm({ alias, version, stored, close, changed }: FactorsF
       <p className="quiet">
         Fields of a request that change what the provider charges for the same tokens. The tokens of a call in
         that tier cost the price times the factor: 2 is twice the price, 1 the price itself. Tiers that may
-        cost more and have no factor are refused. prompt_tokens is for prompts of more than that many tokens,
-        such as 200000, and counts for their completions too; long_prompt_completion, with the same number,
-        gives these another factor. cache_write, with the value 1h, is for cache writes that stay for an hour,
-        in multiples of the price of cache writes.
+        cost more and have no factor are refused. modalities, with the value audio, is for calls that send
+        audio or ask for it, which are refused without. prompt_tokens is for prompts of more than that many
+        tokens, such as 200000, and counts for their completions too; long_prompt_completion, with the same
+        number, gives these another factor. cache_write, with the value 1h, is for cache writes that stay for
+        an hour, in multiples of the price of cache writes.
       </p>
       <Form
         submit="Save the factors"

@@ -37,7 +37,7 @@ export function StaleSubscriptions() {
             { name: 'Status', show: ({ status }) => <Tag>{spoken(status)}</Tag> },
             { name: 'Last update', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
             {
-              name: 'Do',
+              name: 'Actions',
               show: ({ providerSubscriptionId: id }) =>
                 id !== null && (
                   <Confirmed

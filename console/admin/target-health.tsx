@@ -1,5 +1,5 @@
 import { Tag } from '../parts/page.tsx';
-import { count, duration, Moment, secondsUntil } from '../parts/words.tsx';
+import { counted, duration, Moment, secondsUntil } from '../parts/words.tsx';
 
 export interface TargetHealth {
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
@@ -27,8 +27,8 @@ export function Health({ health, isLong = false }: { health: TargetHealth | null
       )}{' '}
       {lastFailureReason !== null && (
         <>
-          {count(recentFailures)} {recentFailures === 1 ? 'failure' : 'failures'} in 24 hours, last failure{' '}
-          {lastFailureReason}, <Moment at={lastFailureAt} />
+          {counted(recentFailures, 'failure')} in 24 hours, last failure {lastFailureReason},{' '}
+          <Moment at={lastFailureAt} />
         </>
       )}
     </Place>

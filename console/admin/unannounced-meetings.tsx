@@ -29,7 +29,7 @@ export function UnannouncedMeetings() {
           columns={[
             { name: 'Room', show: ({ room }) => <code>{room}</code> },
             { name: 'State', show: (meeting) => <State {...meeting} /> },
-            { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} never="not known" /> },
+            { name: 'Started', show: ({ startedAt }) => <Moment at={startedAt} never="not known" /> },
             { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
             { name: 'First event', show: ({ createdAt }) => <Moment at={createdAt} /> },
           ]}

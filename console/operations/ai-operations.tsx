@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import { Choice } from '../parts/form.tsx';
 import { List, Nil } from '../parts/list.tsx';
-import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
+import { Card, InOrder, type Mood, Page, Tag } from '../parts/page.tsx';
 import { TargetName, useTargets } from '../parts/target-name.tsx';
 import { Breakable, count, latency, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
@@ -41,30 +41,32 @@ export function AiOperations() {
       says="Every call to a model, of all companies and of the platform itself, and how long they take."
       actions={<HoursChoice hours={hours} change={(next) => setFilter('hours', String(next))} />}
     >
-      <Card title="How many, and how long">
-        <List
-          label="Operations counted"
-          rows={counted}
-          isStale={stats.isStale}
-          error={stats.error}
-          retry={stats.reload}
-          keyOf={(row) => `${row.kind} ${row.outcome}`}
-          nothing="No operations"
-          empty={<p>No model calls in this period.</p>}
-          columns={[
-            { name: 'Kind', show: (row) => <code>{row.kind}</code> },
-            { name: 'Outcome', show: (row) => <Tag mood={MOODS[row.outcome]}>{spoken(row.outcome)}</Tag> },
-            { name: 'Count', isNumber: true, show: (row) => count(row.count) },
-            { name: 'Half within', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
-            { name: '95 % within', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
-            { name: '99 % within', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
-          ]}
-        />
-      </Card>
+      <InOrder>
+        <Card title="Count and duration">
+          <List
+            label="Operations counted"
+            rows={counted}
+            isStale={stats.isStale}
+            error={stats.error}
+            retry={stats.reload}
+            keyOf={(row) => `${row.kind} ${row.outcome}`}
+            nothing="No operations"
+            empty={<p>No model calls in this period.</p>}
+            columns={[
+              { name: 'Kind', show: (row) => <code>{row.kind}</code> },
+              { name: 'Outcome', show: (row) => <Tag mood={MOODS[row.outcome]}>{spoken(row.outcome)}</Tag> },
+              { name: 'Count', isNumber: true, show: (row) => count(row.count) },
+              { name: 'Median', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
+              { name: '95th percentile', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
+              { name: '99th percentile', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
+            ]}
+          />
+        </Card>
+      </InOrder>
       <Card title="How soon targets begin to answer">
         <Targets hours={hours} />
       </Card>
-      <Card title="The newest">
+      <Card title="Latest operations">
         <div className="columns">
           <Choice label="Kind" value={kind} onChange={(event) => setFilter('kind', event.target.value)}>
             <option value="">All kinds</option>
@@ -111,9 +113,9 @@ function Targets({ hours }: { hours: number }) {
         { name: 'Target', show: ({ target }) => <TargetName id={target} targets={targets} /> },
         { name: 'Model', show: ({ alias }) => (alias === null ? <Nil /> : <code>{alias}</code>) },
         { name: 'Answers', isNumber: true, show: (row) => count(row.count) },
-        { name: 'Half within', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
-        { name: '95 % within', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
-        { name: '99 % within', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
+        { name: 'Median', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
+        { name: '95th percentile', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
+        { name: '99th percentile', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
       ]}
     />
   );
@@ -132,7 +134,7 @@ function Newest({ filter }: { filter: object }) {
       nothing="No such operation"
       empty={<p>Choose another kind, outcome or time.</p>}
       columns={[
-        { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} /> },
+        { name: 'Started', show: ({ startedAt }) => <Moment at={startedAt} /> },
         {
           name: 'Operation',
           show: ({ kind, alias }) => (
@@ -160,7 +162,7 @@ function Newest({ filter }: { filter: object }) {
             </>
           ),
         },
-        { name: 'Took', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
+        { name: 'Duration', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
         {
           name: 'First byte',
           isNumber: true,

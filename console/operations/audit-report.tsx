@@ -3,7 +3,7 @@ import { Facts } from '../parts/facts.tsx';
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, Notice, Page, Problem } from '../parts/page.tsx';
 import { Sentence } from '../parts/recorded.tsx';
-import { count, credits, exact, Moment, money, spoken } from '../parts/words.tsx';
+import { count, counted, credits, exact, Moment, money, spoken } from '../parts/words.tsx';
 import { type DataOf, graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
@@ -26,7 +26,7 @@ export function AuditReport() {
   return (
     <Page
       title="Audit"
-      says="Whether the books agree with themselves and with the payment provider's money. The workers check once a day."
+      says="Whether the books agree with themselves and with the payment provider’s money. The workers check once a day."
       actions={<Act name="Start an audit now" work={start} />}
     >
       <Problem error={error} retry={reload} />
@@ -40,7 +40,7 @@ function Found({ report }: { report: Report }) {
   return (
     <>
       <div className="columns">
-        <Figure name="To mend" value={`${count(differences.length)}${isCut ? '+' : ''}`} />
+        <Figure name="To resolve" value={`${count(differences.length)}${isCut ? '+' : ''}`} />
         <Figure name="Checked" value={<Moment at={report.checkedAt} />} says={exact(report.checkedAt)} />
         {cash.map(({ currency, outstanding }) => (
           <Figure
@@ -57,7 +57,7 @@ function Found({ report }: { report: Report }) {
           rows={differences}
           keyOf={({ kind, subject }) => `${kind} ${subject}`}
           nothing="No differences"
-          empty={<p>Nothing differs.</p>}
+          empty={<p>Every balance, charge and payment that was compared agrees.</p>}
           columns={[
             {
               name: 'What',
@@ -75,7 +75,7 @@ function Found({ report }: { report: Report }) {
             { name: 'Expected', show: ({ expected }) => <Sentence text={expected} /> },
             { name: 'Found', show: ({ found }) => <Sentence text={found} /> },
             {
-              name: 'To mend it',
+              name: 'To resolve it',
               show: ({ remedy }) => (
                 <>
                   <code>{remedy}</code> <Copy text={remedy} label={`Copy ${remedy}`} />
@@ -107,8 +107,9 @@ function Found({ report }: { report: Report }) {
         />
       </Card>
       <p className="quiet small">
-        {count(report.objectsRead)} objects of the provider were read, from {exact(report.from)} to{' '}
-        {exact(report.to)}. {count(report.foreignCharges)} charges are of other customers.
+        {counted(report.objectsRead, 'object of the provider was', 'objects of the provider were')} read, from{' '}
+        {exact(report.from)} to {exact(report.to)}.{' '}
+        {counted(report.foreignCharges, 'charge is', 'charges are')} of other customers.
       </p>
     </>
   );

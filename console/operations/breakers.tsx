@@ -69,7 +69,7 @@ export function Breakers() {
             { name: 'Next try', show: (breaker) => <NextTry {...breaker} /> },
             { name: 'Cooling', show: ({ cooling }) => <CoolingTargets cooling={cooling} /> },
             {
-              name: 'Do',
+              name: 'Actions',
               show: ({ service, state }) =>
                 state !== 'CLOSED' && (
                   <Confirmed

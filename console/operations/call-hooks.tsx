@@ -51,7 +51,7 @@ export function CallHooks() {
             },
             { name: 'Tries', isNumber: true, show: ({ attempts }) => count(attempts) },
             {
-              name: 'Took',
+              name: 'Duration',
               isNumber: true,
               show: ({ durationMs }) => (durationMs === null ? '—' : latency(durationMs)),
             },

@@ -5,7 +5,7 @@ import { objectIn } from '../parts/json.ts';
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, Notice, Page } from '../parts/page.tsx';
 import { recordedField, Sentence, When } from '../parts/recorded.tsx';
-import { count, duration } from '../parts/words.tsx';
+import { count, counted, duration } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
@@ -51,15 +51,15 @@ export function DeadLetters() {
       <Confirmed
         name="Redrive all"
         title={`Give all dead letters of ${name} another run?`}
-        says={`${count(dead ?? shown.length)} jobs are queued again, with all their attempts.`}
+        says={`${counted(dead ?? shown.length, 'job is', 'jobs are')} queued again, with all attempts.`}
         danger={false}
         isBig
         work={() => redrive(null)}
       />
       <Confirmed
         name="Delete those shown"
-        title={`Delete ${count(shown.length)} dead letters for good?`}
-        says="The work of these jobs is then not done. This cannot be undone."
+        title={`Delete ${counted(shown.length, 'dead letter')} for good?`}
+        says="This work is then not done. This cannot be undone."
         isBig
         work={() => remove(shown.map(({ id }) => id))}
       />
@@ -90,7 +90,7 @@ export function DeadLetters() {
             { name: 'Error', show: ({ error }) => <Sentence text={error} /> },
             { name: 'About', show: ({ data }) => <About data={data} /> },
             {
-              name: 'Do',
+              name: 'Actions',
               show: ({ id }) => (
                 <div className="row">
                   <Act name="Redrive" work={() => redrive([id])} />
@@ -125,7 +125,11 @@ function QueueFigures({ queue }: { queue: Queue }) {
         says={oldest === null ? 'nothing is late' : `the oldest for ${duration(oldest)}`}
       />
       <Figure name="Running" value={count(active)} says={`${count(donePerMinute)} done a minute`} />
-      <Figure name="Dead" value={count(dead)} says={`${count(failedPerMinute)} runs fail a minute`} />
+      <Figure
+        name="Dead"
+        value={count(dead)}
+        says={`${counted(failedPerMinute, 'run fails', 'runs fail')} a minute`}
+      />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List, RowButton } from '../parts/list.tsx';
-import { Card, Page, Tag } from '../parts/page.tsx';
+import { Card, InOrder, Page, Tag } from '../parts/page.tsx';
 import { count, Moment } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
@@ -39,23 +39,25 @@ export function Errors() {
         </>
       }
     >
-      <Card>
-        <Groups level={level} hours={hours} showRequest={(id) => setFilter('request', id)} />
-      </Card>
-      <Card title="One request">
-        <Form submit="Look" send={async ({ text }) => setFilter('request', text('request'))}>
-          <Field
-            key={requestId}
-            label="Request id"
-            hint="The x-request-id of a response, or the id of a call."
-            name="request"
-            defaultValue={requestId}
-            maxLength={LONGEST_SEARCH}
-            spellCheck={false}
-          />
-        </Form>
-        {requestId !== '' && <LogLines filter={linesOf(requestId)} />}
-      </Card>
+      <InOrder>
+        <Card>
+          <Groups level={level} hours={hours} showRequest={(id) => setFilter('request', id)} />
+        </Card>
+        <Card title="One request">
+          <Form submit="Find" send={async ({ text }) => setFilter('request', text('request'))}>
+            <Field
+              key={requestId}
+              label="Request id"
+              hint="The x-request-id of a response, or the id of a call."
+              name="request"
+              defaultValue={requestId}
+              maxLength={LONGEST_SEARCH}
+              spellCheck={false}
+            />
+          </Form>
+          {requestId !== '' && <LogLines filter={linesOf(requestId)} />}
+        </Card>
+      </InOrder>
     </Page>
   );
 }
@@ -92,7 +94,7 @@ function Groups({ level, hours, showRequest }: GroupsProps) {
           { name: 'Times', isNumber: true, show: (group) => count(group.count) },
           { name: 'First seen', show: ({ firstSeenAt }) => <Moment at={firstSeenAt} /> },
           {
-            name: 'Do',
+            name: 'Actions',
             show: (group) => (
               <div className="row">
                 <RowButton onClick={() => setShown(group)}>Lines</RowButton>

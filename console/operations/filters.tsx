@@ -1,6 +1,7 @@
-import { type ChangeEvent, useRef } from 'react';
+import { type ChangeEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { Choice, Field } from '../parts/form.tsx';
+import { useSettled } from '../session/use-query.ts';
 
 const USUAL_HOURS = 24;
 const LONGEST_SEARCH = 200;
@@ -28,6 +29,7 @@ export function useFilters() {
       // One history entry for a typed word, not one per letter.
       { replace: isTyped },
     );
+  const { waiting, type, apply } = useTyped((values) => setFilters(values, true));
   return {
     filter: (name: string) => filters.get(name) ?? '',
     hours: SPANS.find(([hours]) => String(hours) === filters.get('hours'))?.[0] ?? USUAL_HOURS,
@@ -38,16 +40,41 @@ export function useFilters() {
       const [from, to] = [dayIn(filters.get('from'), 0), dayIn(filters.get('to'), 1)];
       return { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
     },
-    /** Props for a search field. */
+    /** Props for a search field. What is typed becomes a filter once the typing has paused, or with Enter. */
     typed: (name: string) => ({
       type: 'search',
       maxLength: LONGEST_SEARCH,
-      value: filters.get(name) ?? '',
-      onChange: (event: ChangeEvent<HTMLInputElement>) => setFilters({ [name]: event.target.value }, true),
+      value: waiting[name] ?? filters.get(name) ?? '',
+      onChange: (event: ChangeEvent<HTMLInputElement>) => type(name, event.target.value),
+      onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && apply(),
     }),
     /** The value if it is one of these; anything may be typed into the URL. */
     oneOf: <Value extends string>(name: string, values: readonly Value[]) =>
       values.find((value) => value === filters.get(name)),
+  };
+}
+
+const NOTHING: Readonly<Record<string, string>> = {};
+
+/** Values that were typed and are not applied yet. */
+function useTyped(set: (values: Readonly<Record<string, string>>) => void) {
+  const [waiting, setWaiting] = useState(NOTHING);
+  const latest = useRef({ set, waiting });
+  latest.current = { set, waiting };
+  const apply = useCallback(() => {
+    const { waiting: values } = latest.current;
+    if (values === NOTHING) return;
+    latest.current.set(values);
+    setWaiting(NOTHING);
+  }, []);
+  const settled = useSettled(waiting);
+  useEffect(() => {
+    if (settled === latest.current.waiting) apply();
+  }, [settled, apply]);
+  return {
+    waiting,
+    type: (name: string, value: string) => setWaiting((now) => ({ ...now, [name]: value })),
+    apply,
   };
 }
 

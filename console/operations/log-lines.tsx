@@ -27,11 +27,10 @@ export function LogLines({ filter }: { filter: LinesFilter }) {
   return (
     <List
       label="Lines of the log"
-      rows={pages.nodes?.map((line, at) => ({ ...line, key: String(at) })) ?? null}
+      rows={pages.nodes === null ? null : keyed(pages.nodes)}
       error={pages.error}
       retry={pages.reload}
       more={pages}
-      // Two lines may be identical, even in the same millisecond.
       keyOf={({ key }) => key}
       nothing="No such line"
       empty={<p>The log may not reach back that far.</p>}
@@ -50,6 +49,17 @@ export function LogLines({ filter }: { filter: LinesFilter }) {
       ]}
     />
   );
+}
+
+/** By what they say: an opened line stays open when newer ones come above it. Two lines may be identical. */
+function keyed(lines: readonly Line[]) {
+  const times = new Map<string, number>();
+  return lines.map((line) => {
+    const said = `${line.timestamp} ${line.message} ${JSON.stringify(line.context)}`;
+    const time = (times.get(said) ?? 0) + 1;
+    times.set(said, time);
+    return { ...line, key: `${said} ${time}` };
+  });
 }
 
 /** The fields side by side. An error shows its message, and its stack on a click. */

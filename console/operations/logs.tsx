@@ -91,14 +91,14 @@ function Filters({ filter, level, isStored, apply }: FiltersProps) {
             </option>
           ))}
         </Choice>
-        <Choice label="At least" name="level" defaultValue={level}>
+        <Choice label="Lowest level" name="level" defaultValue={level}>
           {LEVELS.map((one) => (
             <option key={one}>{one}</option>
           ))}
         </Choice>
         <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />
         <Field label="Company id" name="company" defaultValue={filter('company')} {...named} />
-        <Field label="With the text" name="text" type="search" defaultValue={filter('text')} {...named} />
+        <Field label="Contains" name="text" type="search" defaultValue={filter('text')} {...named} />
         {isStored && <Field label="From" name="from" type="datetime-local" defaultValue={filter('from')} />}
         {isStored && <Field label="Until" name="to" type="datetime-local" defaultValue={filter('to')} />}
       </div>

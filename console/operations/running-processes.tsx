@@ -1,5 +1,5 @@
 import { List } from '../parts/list.tsx';
-import { Bones, Card, Figure, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
+import { Bones, Card, Figure, InOrder, type Mood, Notice, Page, Problem, Tag } from '../parts/page.tsx';
 import { count, duration, exact, latency, secondsUntil } from '../parts/words.tsx';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
@@ -37,47 +37,50 @@ export function Services() {
       title="Services"
       says="Every process of every service, by its heartbeat every five seconds. Processes that stop reporting are shown for an hour."
     >
-      {processes === null ? (
-        result.error === null && <Bones />
-      ) : (
-        <div className="columns">
-          {SERVICES.map(([service, name]) => (
-            <ServiceFigure
-              key={service}
-              name={name}
-              all={processes.filter((one) => one.services.includes(service))}
-            />
-          ))}
-        </div>
-      )}
-      {versions.length > 1 && (
-        <Notice mood="warn">Different versions run side by side: {versions.join(', ')}.</Notice>
-      )}
-      <Machines processes={processes} />
-      <Card title="Processes">
-        <List
-          label="Processes"
-          rows={processes}
-          error={result.error}
-          retry={result.reload}
-          keyOf={({ id }) => id}
-          nothing="No process has sent a heartbeat"
-          empty={<p>They do within seconds of their start.</p>}
-          columns={[
-            { name: 'Process', show: (process) => <Who {...process} /> },
-            { name: 'State', show: (process) => <State {...process} /> },
-            { name: 'Parts', show: ({ parts }) => <Parts parts={parts} /> },
-            {
-              name: 'Up',
-              isNumber: true,
-              show: ({ startedAt, uptimeSeconds }) => (
-                <span title={exact(startedAt)}>{duration(uptimeSeconds)}</span>
-              ),
-            },
-            { name: 'Load', show: (process) => <Load {...process} /> },
-          ]}
-        />
-      </Card>
+      {processes !== null && <Problem error={result.error} />}
+      <InOrder>
+        {processes === null ? (
+          result.error === null && <Bones />
+        ) : (
+          <div className="columns">
+            {SERVICES.map(([service, name]) => (
+              <ServiceFigure
+                key={service}
+                name={name}
+                all={processes.filter((one) => one.services.includes(service))}
+              />
+            ))}
+          </div>
+        )}
+        {versions.length > 1 && (
+          <Notice mood="warn">Different versions run side by side: {versions.join(', ')}.</Notice>
+        )}
+        <Machines processes={processes} />
+        <Card title="Processes">
+          <List
+            label="Processes"
+            rows={processes}
+            error={processes === null ? result.error : null}
+            retry={result.reload}
+            keyOf={({ id }) => id}
+            nothing="No process has sent a heartbeat"
+            empty={<p>They do within seconds of their start.</p>}
+            columns={[
+              { name: 'Process', show: (process) => <Who {...process} /> },
+              { name: 'State', show: (process) => <State {...process} /> },
+              { name: 'Parts', show: ({ parts }) => <Parts parts={parts} /> },
+              {
+                name: 'Up',
+                isNumber: true,
+                show: ({ startedAt, uptimeSeconds }) => (
+                  <span title={exact(startedAt)}>{duration(uptimeSeconds)}</span>
+                ),
+              },
+              { name: 'Load', show: (process) => <Load {...process} /> },
+            ]}
+          />
+        </Card>
+      </InOrder>
     </Page>
   );
 }
@@ -143,7 +146,7 @@ function used(usedBytes: number, allBytes: number) {
 }
 
 function percent(share: number): string {
-  return `${Math.round(Math.min(1, share) * 100)} %`;
+  return `${Math.round(Math.min(1, share) * 100)}%`;
 }
 
 function cores(number: number): string {

@@ -61,7 +61,7 @@ export function WithheldUsage() {
           keyOf={({ id }) => id}
           nameOf={({ id, companyName }) => `${companyName ?? ''} …${id.slice(-6)}`}
           nothing="No withheld usage"
-          empty={<p>No usage is withheld.</p>}
+          empty={<p>Usage that needs a decision is listed here.</p>}
           columns={columns(setResolving)}
         />
       </Card>
@@ -107,7 +107,7 @@ function columns(resolve: (resolving: Resolving) => void): readonly Column<Withh
       ),
     },
     {
-      name: 'Do',
+      name: 'Actions',
       show: (usage) =>
         usage.status === 'OPEN' && (
           <div className="row">
@@ -134,6 +134,7 @@ function Resolve({ usage, action, close, changed }: Resolving & { close(): void;
       </p>
       <Form
         submit={isPost ? 'Charge it' : 'Drop it'}
+        isDanger={!isPost}
         beside={
           <button type="button" onClick={close}>
             Cancel

@@ -11,7 +11,8 @@ export const CEILING_NAMES = [
 ] as const;
 
 export type CeilingName = (typeof CEILING_NAMES)[number];
-type Amounts = Readonly<Record<CeilingName, number | null>>;
+/** Null is no ceiling. */
+export type CeilingAmounts = Readonly<Record<CeilingName, number | null>>;
 
 export const CEILING_WORDS: Readonly<Record<CeilingName, string>> = {
   requestsPerMinute: 'Requests a minute, all keys',
@@ -24,7 +25,10 @@ export const CEILING_WORDS: Readonly<Record<CeilingName, string>> = {
 };
 
 /** The use of each ceiling; without `showsAll` only of those that are set. */
-export function CeilingUse(props: { ceilings: Amounts & { readonly use: Amounts }; showsAll?: boolean }) {
+export function CeilingUse(props: {
+  ceilings: CeilingAmounts & { readonly use: CeilingAmounts };
+  showsAll?: boolean;
+}) {
   const { ceilings, showsAll = false } = props;
   const names = CEILING_NAMES.filter((name) => showsAll || ceilings[name] !== null);
   return (
@@ -43,7 +47,10 @@ export function CeilingUse(props: { ceilings: Amounts & { readonly use: Amounts 
   );
 }
 
-function isReached({ use, ...ceilings }: Amounts & { readonly use: Amounts }, name: CeilingName): boolean {
+function isReached(
+  { use, ...ceilings }: CeilingAmounts & { readonly use: CeilingAmounts },
+  name: CeilingName,
+): boolean {
   const [ceiling, used] = [ceilings[name], use[name]];
   return ceiling !== null && used !== null && used >= ceiling;
 }

@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 export interface Series {
   readonly name: string;
   readonly colour: '--accent' | '--good' | '--bad' | `--series-${number}`;
+  /** One for each day, or none while they are being loaded. */
   readonly values: readonly number[];
 }
 
@@ -40,6 +41,7 @@ export function Chart({
     };
     const across = {
       ...axis,
+      size: 34,
       values: (_: uPlot, splits: number[]) => splits.map((one) => dayForm.format(one * 1_000)),
     };
     const up = {
@@ -67,7 +69,10 @@ export function Chart({
         })),
       ],
     };
-    const data = [days.map((day) => Date.parse(day) / 1_000), ...series.map(({ values }) => [...values])];
+    const data = [
+      days.map((day) => Date.parse(day) / 1_000),
+      ...series.map(({ values }) => days.map((_, at) => values[at] ?? null)),
+    ];
     const plot = new uPlot(options, data as uPlot.AlignedData, box);
     const watcher = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
     watcher.observe(box);

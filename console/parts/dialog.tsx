@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { isSecondOfTwo, useAction } from '../session/use-query.ts';
 import { Announcements, announce, keepFocus, useKeptFocus } from './announce.tsx';
-import { Problem } from './page.tsx';
+import { Bones, Problem } from './page.tsx';
 import { useButtonName } from './row-name.tsx';
 
 interface DialogProps {
@@ -64,6 +64,21 @@ export function Dialog(props: DialogProps) {
       </div>
       <Announcements />
     </dialog>
+  );
+}
+
+/** In place of a form whose choices are loading or could not be loaded. Devices without Escape need its button. */
+export function DialogLoading(props: { error: Error | null; retry(): unknown; close(): void }) {
+  const { error, retry, close } = props;
+  return (
+    <>
+      {error === null ? <Bones /> : <Problem error={error} retry={retry} />}
+      <div>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </>
   );
 }
 

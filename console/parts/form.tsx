@@ -240,7 +240,8 @@ function useSending({ submit, clears = false, isDanger = false, asks, send }: Fo
       sent.dataset.touched = '';
       return;
     }
-    if (clears) sent.reset();
+    // What was typed while it was sent is the next thing to send.
+    if (clears && sent.dataset.touched === undefined) sent.reset();
     announce('Done.');
   };
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {

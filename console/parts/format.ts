@@ -4,6 +4,8 @@ const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 /** In the browser's time zone, with its name. */
 const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' });
+const dayForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const utcDayForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 const clockForm = new Intl.DateTimeFormat('en', {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23' },
 });
@@ -49,6 +51,11 @@ export function readable(sentence: string): string {
 
 export function count(amount: number): string {
   return countForm.format(amount);
+}
+
+/** “1 day”, “1,000 days”. */
+export function counted(amount: number, one: string, several = `${one}s`): string {
+  return `${count(amount)} ${amount === 1 ? one : several}`;
 }
 
 export interface PriceFactor {
@@ -116,6 +123,16 @@ export function exact(at: string): string {
   return exactForm.format(new Date(at));
 }
 
+/** The day alone, for documents such as invoices. */
+export function day(at: string): string {
+  return dayForm.format(new Date(at));
+}
+
+/** For what begins and ends at midnight UTC, such as the month of a budget. */
+export function utcDay(at: string): string {
+  return utcDayForm.format(new Date(at));
+}
+
 /** The time of day with milliseconds, in the browser's time zone. */
 export function clockTime(at: string): string {
   return clockForm.format(new Date(at));
@@ -126,7 +143,8 @@ export function spoken(name: string): string {
   const words = name
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
-    .toLowerCase();
+    .toLowerCase()
+    .replaceAll(/\b(?:api|cv|ip|totp|url)\b/g, (one) => one.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

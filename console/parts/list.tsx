@@ -51,7 +51,8 @@ export function List<Row>(props: ListProps<Row>) {
     isStale = more?.isStale === true,
   } = props;
   const [most, setMost] = useState(ROWS_AT_ONCE);
-  if (error !== null && (rows === null || isStale)) {
+  // An empty list that cannot be loaded again is not known to be empty: “No errors” during an outage would be wrong.
+  if (error !== null && (rows === null || rows.length === 0 || isStale)) {
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   }
   if (rows === null || (isStale && rows.length === 0)) return <Bones />;
@@ -95,7 +96,8 @@ type TableProps<Row> = Pick<ListProps<Row>, 'label' | 'columns' | 'keyOf'> & {
 };
 
 function Table<Row>({ label, rows, columns, keyOf, nameOf, isStale }: TableProps<Row>) {
-  const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
+  const classOf = ({ name, isNumber = false }: Column<Row>) =>
+    isNumber ? 'number right' : name === 'Actions' ? 'actions' : undefined;
   return (
     <section
       className="scroller"
@@ -109,7 +111,7 @@ function Table<Row>({ label, rows, columns, keyOf, nameOf, isStale }: TableProps
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.name} scope="col" className={numeric(column)}>
+              <th key={column.name} scope="col" className={classOf(column)}>
                 {column.name}
               </th>
             ))}
@@ -120,7 +122,7 @@ function Table<Row>({ label, rows, columns, keyOf, nameOf, isStale }: TableProps
             <RowName key={keyOf(row)} value={nameOf?.(row) ?? ''}>
               <tr>
                 {columns.map((column) => (
-                  <td key={column.name} className={numeric(column)} data-name={column.name}>
+                  <td key={column.name} className={classOf(column)} data-name={column.name}>
                     <div>{column.show(row)}</div>
                   </td>
                 ))}

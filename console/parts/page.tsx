@@ -17,8 +17,9 @@ export function Page({ title, says, actions, back, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Turnpike`;
-    head.current?.focus({ preventScroll: true });
   }, [title]);
+  // Once: a title that changes, as a job's does, leaves the focus in the field that is being filled in.
+  useEffect(() => head.current?.focus({ preventScroll: true }), []);
   return (
     <>
       <div className="page-head">
@@ -60,6 +61,47 @@ export function Card({
       {children}
     </section>
   );
+}
+
+/** Cards below each other that load by themselves: each is shown once those above have their height. */
+export function InOrder({ children }: { children: ReactNode }) {
+  return <div className="in-order">{children}</div>;
+}
+
+/**
+ * In the head of a page whose form is below a list of any length: moves the focus to the first field of that card. A card that
+ * is rendered after its list is waited for, unless another field is focused in the meantime.
+ */
+export function ToForm({ of, name = of }: { of: string; name?: string }) {
+  const [isAwaited, setIsAwaited] = useState(false);
+  useEffect(() => {
+    const main = document.querySelector('main');
+    if (!isAwaited || main === null) return;
+    const show = () => {
+      if (isInField() || focusForm(of)) setIsAwaited(false);
+    };
+    const observer = new MutationObserver(show);
+    observer.observe(main, { childList: true, subtree: true });
+    show();
+    return () => observer.disconnect();
+  }, [isAwaited, of]);
+  return (
+    <button type="button" onClick={() => setIsAwaited(!focusForm(of))}>
+      {name}
+    </button>
+  );
+}
+
+const FIELDS = 'input, textarea, select';
+const isInField = () => document.activeElement?.matches(FIELDS) === true;
+
+/** False while there is no such card, or a list above it is loading. */
+function focusForm(of: string): boolean {
+  const card = document.querySelector(`main section[aria-label="${of}"]`);
+  if (card?.checkVisibility({ visibilityProperty: true }) !== true) return false;
+  card.scrollIntoView({ block: 'start' });
+  card.querySelector<HTMLElement>(FIELDS)?.focus({ preventScroll: true });
+  return true;
 }
 
 interface FigureProps {

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { graphql, type Query } from '../session/graphql.ts';
 import { useKeyNames } from '../session/object-names.ts';
-import { useQuery } from '../session/use-query.ts';
+import { useQuery, useSettled } from '../session/use-query.ts';
 import { Choice, Field } from './form.tsx';
 import { Problem } from './page.tsx';
 
@@ -42,10 +42,14 @@ export function Picker<Node extends { readonly id: string }>(props: PickerProps<
     setValue(chosen);
     setSearch('');
   });
-  const { data, error, reload } = useQuery(query as Query<Found<Node>, object>, { search });
+  const { data, error, reload } = useQuery(query as Query<Found<Node>, object>, {
+    search: useSettled(search),
+  });
   const page = data === null ? undefined : Object.values(data)[0];
   const rows = (page?.nodes ?? []).map((node) => ({ id: node.id, name: nameOf(node) }));
-  const options = value === null || rows.some(({ id }) => id === value.id) ? rows : [value, ...rows];
+  // The name of the initial choice may become known later.
+  const current = value !== null && value.id === chosen?.id ? chosen : value;
+  const options = current === null || rows.some(({ id }) => id === current.id) ? rows : [current, ...rows];
   const hasMore = page?.pageInfo.hasNextPage === true;
   return (
     <div className="picker" ref={place}>
@@ -53,7 +57,7 @@ export function Picker<Node extends { readonly id: string }>(props: PickerProps<
         label={label}
         name={name}
         required={isRequired}
-        value={value?.id ?? ''}
+        value={current?.id ?? ''}
         onChange={(event) => setValue(options.find(({ id }) => id === event.target.value) ?? null)}
       >
         <option value="">{none}</option>
@@ -90,8 +94,6 @@ export function KeyPicker({ chosenId = '', isLive = false, ...rest }: KeyPickerP
   const chosen = chosenId === '' ? null : { id: chosenId, name: keyName(chosenId) };
   return (
     <Picker
-      // Recreated once the name is known.
-      key={chosen?.name}
       label="Key"
       query={isLive ? LIVE_KEYS : KEYS}
       chosen={chosen}
@@ -113,7 +115,7 @@ export function PeopleChecks({
 }) {
   const [search, setSearch] = useState('');
   const [picked, setPicked] = useState(chosen);
-  const { data, error, reload } = useQuery(MEMBERS, { search });
+  const { data, error, reload } = useQuery(MEMBERS, { search: useSettled(search) });
   const place = useRef<HTMLFieldSetElement>(null);
   useReset(place, () => {
     setPicked(chosen);

@@ -55,8 +55,17 @@ export function plainError(
     return new AnswerError(words, code, requestId);
   }
   const integer = WRONG_INTEGER.exec(message)?.[1];
-  if (integer === undefined) return new AnswerError(message, code, requestId, { field });
+  if (integer === undefined) {
+    return new AnswerError(field === null ? message : sentence(message, field), code, requestId, { field });
+  }
   return new AnswerError('Enter a whole number up to 2,147,483,647.', code, requestId, { field: integer });
+}
+
+/** What is wrong with a field, which the API says in part of a sentence: “at most 200 characters are taken”. */
+function sentence(message: string, field: string): string {
+  const words = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+  const start = words.replace(/^[a-z](?=[a-z]*[ ,])/, (letter) => letter.toUpperCase());
+  return /[.!?…]$/.test(start) ? start : `${start}.`;
 }
 
 export function offline(): AnswerError {

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useConsole, useIsAdmin, useSessionState } from './console-context.ts';
 import { graphql } from './graphql.ts';
 import type { Session } from './session.ts';
@@ -13,8 +13,8 @@ export function useObjectNames(): (id: string) => string | null {
   const isAdmin = useIsAdmin();
   const mayAsk = isAdmin || (state.status === 'in' && state.person.isSuperAdmin);
   const [, setVersion] = useState(0);
-  const names = useMemo(() => createNames(session, () => setVersion((version) => version + 1)), [session]);
-  useEffect(() => () => names.close(), [names]);
+  const names = namesOf(session);
+  useEffect(() => names.subscribe(() => setVersion((version) => version + 1)), [names]);
   return (id) => (mayAsk ? names.of(id) : null);
 }
 
@@ -27,10 +27,21 @@ export function useKeyNames(): (id: string) => string {
 /** Enough of an id to distinguish it from others. */
 export const endOf = (id: string) => `…${id.slice(-6)}`;
 
-function createNames(session: Session, loaded: () => void) {
+type Names = ReturnType<typeof createNames>;
+
+const shared = new WeakMap<Session, Names>();
+
+/** Shared by the rows of a page: one request for all of their ids, not one for each row. */
+function namesOf(session: Session): Names {
+  const names = shared.get(session) ?? createNames(session);
+  shared.set(session, names);
+  return names;
+}
+
+function createNames(session: Session) {
   const names = new Map<string, string | null>();
   const wanted = new Set<string>();
-  let isClosed = false;
+  const listeners = new Set<() => void>();
   const load = async () => {
     const ids = [...wanted].slice(0, MOST_AT_ONCE);
     for (const id of ids) {
@@ -44,7 +55,7 @@ function createNames(session: Session, loaded: () => void) {
       // The id is shown instead; the page's own query shows the error.
     }
     if (wanted.size > 0) await load();
-    else if (!isClosed) loaded();
+    else for (const listener of listeners) listener();
   };
   return {
     /** Null while it is unknown. */
@@ -55,8 +66,14 @@ function createNames(session: Session, loaded: () => void) {
       wanted.add(id);
       return null;
     },
-    close() {
-      isClosed = true;
+    /** Names are forgotten with the page that shows them: they may be changed, and another person may log in. */
+    subscribe(loaded: () => void): () => void {
+      listeners.add(loaded);
+      return () => {
+        listeners.delete(loaded);
+        // Not if what takes the place of these rows shows names too: a form would be built again once they are known.
+        queueMicrotask(() => listeners.size === 0 && names.clear());
+      };
     },
   };
 }

@@ -31,6 +31,8 @@ export interface Session {
     query: Query<Data, Variables>,
     ...variables: VariablesArgument<Variables>
   ): Promise<Data>;
+  /** As `request`, for what a page shows: the other tabs are not notified, even if it is a mutation that only looks. */
+  load: Session['request'];
   /**
    * `changed` runs when another tab of this browser has changed something, or when a change was refused as a conflict.
    */
@@ -116,7 +118,7 @@ export function createSession(): Session {
     if (isStale()) await refresh();
     return tokens?.accessToken ?? null;
   };
-  const request: Session['request'] = async <Data, Variables>(
+  const load: Session['load'] = async <Data, Variables>(
     of: Query<Data, Variables>,
     ...[variables = {}]: [unknown?]
   ) => {
@@ -130,9 +132,7 @@ export function createSession(): Session {
       return await post<Data>('/graphql', { query, variables }, known);
     };
     try {
-      const answer = await once();
-      if (query.startsWith('mutation')) otherTabs.postMessage('changed');
-      return answer;
+      return await once();
     } catch (error) {
       if (!(error instanceof AnswerError) || tokens === null) throw error;
       // Another user has saved first: the page shows outdated data.
@@ -143,11 +143,16 @@ export function createSession(): Session {
       return await once();
     }
   };
+  const request: Session['request'] = async (of, ...variables) => {
+    const answer = await load(of, ...variables);
+    if (textOf(of).startsWith('mutation')) otherTabs.postMessage('changed');
+    return answer;
+  };
   const learnWho = async () => {
     if (tokens === null) return end();
     asked += 1;
     const mine = asked;
-    const { whoAmI } = await request(WHO_AM_I);
+    const { whoAmI } = await load(WHO_AM_I);
     // A later question was answered first, or the user has logged out.
     if (mine <= answered) return;
     answered = mine;
@@ -210,6 +215,7 @@ export function createSession(): Session {
     },
     token,
     request,
+    load,
     onStepUp(ask) {
       askForCode = ask;
       return () => {
@@ -232,8 +238,9 @@ function asError(caught: unknown): Error {
   return caught instanceof Error ? caught : new Error(String(caught));
 }
 
+/** It is read after logging in: until then the form for that covers the page. */
 function endedError(): AnswerError {
-  return new AnswerError('Your session has ended. Log in, then try again.', 'UNAUTHENTICATED', null);
+  return new AnswerError('Your session had ended: this was not done. Try again.', 'UNAUTHENTICATED', null);
 }
 
 /** Over plain HTTP from another machine, browsers have no locks; the server then tolerates a repeated refresh. */

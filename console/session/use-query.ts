@@ -34,7 +34,7 @@ export function useQuery<Data, Variables>(
   // Compared as text, so that an equal object is not a change.
   const given = JSON.stringify(variables ?? {});
   const load = useCallback(
-    () => session.request(query as Query<Data, object>, JSON.parse(given)),
+    () => session.load(query as Query<Data, object>, JSON.parse(given)),
     [session, query, given],
   );
   return useLoaded(load, given, everyMs);
@@ -97,6 +97,19 @@ function useLoaded<Data>(
     return () => clearInterval(timer);
   }, [reload, intervalMs]);
   return { data, isStale: answered !== null && answered.given !== given, error, reload };
+}
+
+/** A search begins once the typing has paused: not with one request for each letter. */
+const SETTLED_AFTER_MS = 250;
+
+/** The value as it was before it began to change, until it has not changed for a moment. */
+export function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
 }
 
 interface Action {
@@ -172,7 +185,7 @@ export function usePages<Node, Variables>(
     async (before: Connection<Node> | null) => {
       const after = before?.pageInfo.endCursor ?? null;
       const sent = { ...JSON.parse(given), ...(before === null ? {} : { after }) };
-      return connectionIn<Node>(await session.request(query as Query<Answer<Node>, object>, sent));
+      return connectionIn<Node>(await session.load(query as Query<Answer<Node>, object>, sent));
     },
     [session, query, given],
   );

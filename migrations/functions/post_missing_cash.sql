@@ -1,9 +1,10 @@
--- revision: 2
+-- revision: 4
 -- Owner: src/domain/payments
 --
 -- Posts the cash of every purchase, paid invoice, refund, credit note and lost dispute that has none: history from before the
 -- cash accounts, and what processes of the version before wrote since. What is posted is left as it is. Returns how many
--- entries were added.
+-- entries were added. An event that was not applied, as because of an amount that cannot be read, says nothing about it; an
+-- invoice whose event waits is left to that event.
 create or replace function post_missing_cash() returns bigint language plpgsql as $$
 declare
   posted bigint := 0;
@@ -30,12 +31,15 @@ begin
     left join plan_grants as grants on grants.provider_invoice_id = invoice.provider_invoice_id
     left join lateral (
       select payload -> 'data' -> 'object' as told from provider_events
-      where object_id = invoice.provider_invoice_id and type = 'invoice.paid' order by happened_at desc limit 1) as event on true
+      where object_id = invoice.provider_invoice_id and type = 'invoice.paid' and status = 'PROCESSED'
+      order by happened_at desc limit 1) as event on true
     cross join lateral (
       select coalesce((told ->> 'ending_balance')::bigint - coalesce((told ->> 'starting_balance')::bigint, 0), 0) as balance)
       as applied
     where invoice.status = 'PAID' and invoice.kind <> 'PACK' and not exists (select 1 from cash_entries
-      where source_kind = 'invoice' and source_id = invoice.id::text))
+        where source_kind = 'invoice' and source_id = invoice.id::text)
+      and not exists (select 1 from provider_events where object_id = invoice.provider_invoice_id and type = 'invoice.paid'
+        and status in ('RECEIVED', 'DEFERRED')))
   insert into cash_entries (company_id, account, currency, amount_minor, outside, source_kind, source_id, happened_at)
   select company_id, 'received', currency, received, outside, 'invoice', id::text, paid_at from paid where received > 0
   union all
@@ -55,7 +59,8 @@ begin
   -- The part of a credit note that was returned outside of the provider left; the rest is on the customer's balance.
   with noted as (
     select refund.*, least(refunded_minor, coalesce((select (payload -> 'data' -> 'object' ->> 'out_of_band_amount')::bigint
-      from provider_events where object_id = charge_id and type = 'credit_note.created' limit 1), 0)) as outside_minor
+      from provider_events where object_id = charge_id and type = 'credit_note.created' and status = 'PROCESSED'
+      limit 1), 0)) as outside_minor
     from charge_refunds as refund
     where refunded_minor > 0 and starts_with(charge_id, 'cn_') and not exists (select 1 from cash_entries
       where source_kind = 'credit-note' and source_id = charge_id))

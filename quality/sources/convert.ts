@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { readCompletelyLabelled } from './complete-labels.ts';
 import { readDataturks } from './dataturks.ts';
 import { readJsonResumes, readUnlabelled } from './json-resumes.ts';
+import { agreementOf } from './label-agreement.ts';
 import { readLabelStudio, readPassages } from './marked-spans.ts';
 import type { SourceCv } from './source-cvs.ts';
 
@@ -39,3 +40,14 @@ for (const { values, months } of cvs) {
 console.log(
   `${cvs.length} CVs; labelled in: ${[...counts].map(([field, count]) => `${field} ${count}`).join(', ')}`,
 );
+
+const agreement = format === 'complete' ? agreementOf(input) : null;
+if (agreement !== null) {
+  console.log(`\nF1 of two labellers of ${agreement.cvs} CVs, one against the other`);
+  for (const { field, labels, strict, near } of agreement.fields) {
+    const range = `${strict.low.toFixed(2)}–${strict.high.toFixed(2)}`;
+    console.log(
+      `${field.padEnd(10)} ${labels.join(' and ')} labels, equal ${strict.value.toFixed(3)} (${range}), near ${near.value.toFixed(3)}`,
+    );
+  }
+}

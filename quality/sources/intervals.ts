@@ -33,16 +33,23 @@ export function shareInterval(isRight: readonly boolean[]): Interval {
 }
 
 /** The 95 % interval of what is measured over documents that are drawn with replacement. */
-export function bounds(
-  documents: readonly unknown[],
-  measure: (draw: (at: number) => number) => number,
-): { low: number; high: number } {
+export function bounds(documents: readonly unknown[], measure: Measure): { low: number; high: number } {
   if (documents.length === 0) return { low: 0, high: 0 };
-  const random = randomFrom(SEED);
-  const values = Array.from({ length: ROUNDS }, () => {
-    return measure(() => Math.floor(random() * documents.length));
-  }).sort((one, other) => one - other);
+  const values = drawnValues(documents, measure).toSorted((one, other) => one - other);
   return { low: values[Math.floor(ROUNDS * 0.025)] ?? 0, high: values[Math.ceil(ROUNDS * 0.975) - 1] ?? 0 };
+}
+
+/** The share of the same drawings in which what is measured is at least `aim`. */
+export function shareReaching(aim: number, documents: readonly unknown[], measure: Measure): number {
+  if (documents.length === 0) return 0;
+  return drawnValues(documents, measure).filter((value) => value >= aim).length / ROUNDS;
+}
+
+type Measure = (draw: (at: number) => number) => number;
+
+function drawnValues(documents: readonly unknown[], measure: Measure): readonly number[] {
+  const random = randomFrom(SEED);
+  return Array.from({ length: ROUNDS }, () => measure(() => Math.floor(random() * documents.length)));
 }
 
 function sum(documents: readonly Tally[], count: number, draw: (at: number) => number): Tally {

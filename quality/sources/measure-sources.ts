@@ -1,5 +1,5 @@
 import type { Month } from '../../src/domain/documents/cv/work.ts';
-import type { ParsedCv } from '../../src/domain/documents/parsed-document.ts';
+import type { CvProfile, ParsedCv } from '../../src/domain/documents/parsed-document.ts';
 import { BASELINES, FIELDS, type Field, foundOf } from '../cv-fields.ts';
 import { compare, isNear, isSame, plain, type Sameness, type Tally } from '../score.ts';
 import { f1Interval, type Interval, shareInterval } from './intervals.ts';
@@ -78,7 +78,7 @@ function fieldFigures(
     const wanted = cv.values[field];
     const record = parsed[at];
     if (wanted === undefined || record === undefined) return;
-    const found = foundIn(record, cv.text, field);
+    const found = foundIn(record, cv.text, field, wanted);
     const strict = tallyOf(wanted, agreed(wanted, found, field), field, isSame);
     if (strict.missed.length + strict.extra.length > 0) errors.push({ cv: cv.name, field, ...strict });
     tallies.strict.push(strict.tally);
@@ -104,7 +104,13 @@ function fieldFigures(
 type Forms = readonly string[];
 
 /** Sets label a degree with its field or without it, so both forms of a found degree will do. */
-function foundIn({ profile, evidence }: ParsedCv, text: string, field: Field): Forms[] {
+function foundIn(
+  { profile, evidence }: ParsedCv,
+  text: string,
+  field: Field,
+  wanted: readonly string[],
+): Forms[] {
+  if (field === 'skills' && profile !== null) return skillsIn(profile, wanted).map((value) => [value]);
   if (field !== 'degrees' || profile === null) return foundOf(profile, field).map((value) => [value]);
   return profile.education.flatMap(({ studyType, area }, at) => {
     const places = evidence.filter(
@@ -124,6 +130,15 @@ function foundIn({ profile, evidence }: ParsedCv, text: string, field: Field): F
       ],
     ];
   });
+}
+
+/** Some sets label spoken languages as skills. In a record they are languages: they count where the set has them, and are not made up elsewhere. */
+function skillsIn({ skills, languages }: CvProfile, wanted: readonly string[]): string[] {
+  const labels = new Set(wanted.map(plain));
+  return [
+    ...skills.map(({ name }) => name),
+    ...languages.map(({ language }) => language).filter((language) => labels.has(plain(language))),
+  ];
 }
 
 /** Of each found value the form that a label has, or else its own. */

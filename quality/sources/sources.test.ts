@@ -6,9 +6,11 @@ import type { ParsedCv } from '../../src/domain/documents/parsed-document.ts';
 import { readCompletelyLabelled } from './complete-labels.ts';
 import { readDataturks, skillsIn } from './dataturks.ts';
 import { f1Interval, shareInterval } from './intervals.ts';
+import { agreementOf } from './label-agreement.ts';
 import { isoMonth, labelSpan, lastMonth, monthsOf } from './label-months.ts';
 import { readLabelStudio, readPassages } from './marked-spans.ts';
 import { measureSource } from './measure-sources.ts';
+import { placeLabels } from './place-labels.ts';
 
 test('an interval holds its value, narrows with more documents, and is the same each time', () => {
   const documents = (count: number) =>
@@ -185,6 +187,30 @@ test('only what a CV labels counts, e-mail addresses to the letter and telephone
   expect(errors.map(({ cv, field }) => `${cv} ${field}`)).toEqual(['a e-mail', 'b e-mail', 'b months']);
 });
 
+test('a spoken language of the record counts among the skills where the set has it there, and is not made up elsewhere', async () => {
+  const skill = (name: string) => ({ name, canonical: null });
+  const record = parsed({}, 0);
+  const spoken = {
+    ...record,
+    profile: record.profile && {
+      ...record.profile,
+      skills: [skill('SQL')],
+      languages: ['French', 'Thai'].map((language) => ({ language, fluency: null })),
+    },
+  };
+  const reader = { name: 'recorded', read: () => spoken };
+  const figures = async (skills: string[]) => {
+    const report = [{ name: 'a', text: 'a', values: { skills } }];
+    const { fields } = await measureSource({ name: 's', look: [], report }, 'report', reader);
+    return fields.map(({ precision, recall }) => ({ precision, recall }));
+  };
+  expect(await figures(['SQL'])).toEqual([{ precision: 1, recall: 1 }]);
+  expect(await figures(['SQL', 'french', 'Java'])).toEqual([{ precision: 1, recall: 2 / 3 }]);
+});
+
+/** CVs are known by the hash of their names: those of `a` and `b`. */
+const [A, B] = ['ca978112ca1bbdca', '3e23e8160039594a'] as const;
+
 test('complete labels are places in the text of the set, and another text is refused', () => {
   const folder = mkdtempSync(join(tmpdir(), 'complete-'));
   const file = join(folder, 'one', 'cvs.jsonl');
@@ -194,7 +220,7 @@ test('complete labels are places in the text of the set, and another text is ref
   const write = (labelled: string) =>
     writeFileSync(
       join(folder, 'one.json'),
-      JSON.stringify({ a: { text: labelled, name: '0+10', titles: '12+5', skills: '' } }),
+      JSON.stringify({ [A]: { text: labelled, name: '0+10', titles: '12+5', skills: '' } }),
     );
   writeFileSync(file, `${JSON.stringify(cv)}\n${JSON.stringify({ ...cv, name: 'b' })}\n`);
   write(text);
@@ -207,6 +233,66 @@ test('complete labels are places in the text of the set, and another text is ref
   );
   expect(() => readCompletelyLabelled(join(folder, 'two', 'cvs.jsonl'), folder)).toThrow(
     'two.json is not there',
+  );
+  rmSync(folder, { recursive: true });
+});
+
+test('labels that are written as values become places, and say all values that the text does not have', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'places-'));
+  const text = 'Javanese cook, Ada\nOkoro C++ Java (Java 8) a knight or night nurse';
+  const label = (labels: object) => writeFileSync(join(folder, 'a.json'), JSON.stringify(labels));
+  label({
+    name: ['Ada Okoro'],
+    skills: ['Java', 'C++', 'Java 8', 'Java'],
+    titles: ['night nurse', 'urse'],
+    degrees: ['night'],
+  });
+  const placed = placeLabels(folder, [{ name: 'a', text, values: {} }]);
+  expect(placed[A]).toMatchObject({
+    name: '15+9',
+    skills: '25+3 29+4 35+6',
+    titles: '55+11 62+4',
+    degrees: '55+5',
+  });
+  mkdirSync(join(folder, 'set'));
+  const file = join(folder, 'set', 'cvs.jsonl');
+  writeFileSync(file, JSON.stringify({ name: 'a', text, values: {} }));
+  mkdirSync(join(folder, 'places'));
+  writeFileSync(join(folder, 'places', 'set.json'), JSON.stringify(placed));
+  expect(readCompletelyLabelled(file, join(folder, 'places'))[0]?.values.skills).toEqual([
+    'C++',
+    'Java',
+    'Java 8',
+  ]);
+  rmSync(join(folder, 'set'), { recursive: true });
+  rmSync(join(folder, 'places'), { recursive: true });
+  label({ titles: ['cook', 'nurses'], hobbies: [] });
+  writeFileSync(join(folder, 'b.json'), '{}');
+  expect(() => placeLabels(folder, [{ name: 'a', text, values: {} }])).toThrow(
+    'Labels cannot be placed:\na, titles: the text does not have "nurses"\na: hobbies is no field\nb is not in the set',
+  );
+  rmSync(folder, { recursive: true });
+});
+
+test('the agreement of two labellers is that of the CVs and fields that both have', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agreement-'));
+  const file = join(folder, 'set', 'cvs.jsonl');
+  const text = 'Senior Cook, Blue Harbour, Cook';
+  const hash = new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 16);
+  for (const part of ['set', 'first', 'second']) mkdirSync(join(folder, part));
+  writeFileSync(file, ['a', 'b'].map((name) => JSON.stringify({ name, text, values: {} })).join('\n'));
+  expect(agreementOf(file, folder)).toBeNull();
+  const write = (part: string, labels: object) =>
+    writeFileSync(join(folder, part, 'set.json'), JSON.stringify(labels));
+  write('first', { [A]: { text: hash, titles: '0+11 27+4', companies: '13+12' }, [B]: { text: hash } });
+  write('second', { [A]: { text: hash, titles: '7+4', companies: '13+12', skills: '0+6' } });
+  const agreement = agreementOf(file, folder);
+  expect(agreement?.cvs).toBe(1);
+  expect(agreement?.fields.map(({ field, labels, strict }) => ({ field, labels, f1: strict.value }))).toEqual(
+    [
+      { field: 'titles', labels: [2, 1], f1: 2 / 3 },
+      { field: 'companies', labels: [1, 1], f1: 1 },
+    ],
   );
   rmSync(folder, { recursive: true });
 });

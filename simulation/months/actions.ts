@@ -62,6 +62,8 @@ const change: Action = async (world, company, random) => {
   const plan = random.pick(company.offers.plans);
   const isPossible = subscription?.status === 'ACTIVE' || subscription?.status === 'TRIALING';
   if (subscription === null || !isPossible || subscription.plan.id === plan.id) return null;
+  // What becomes of the invoice of a change then is the provider's own affair.
+  if (subscription.paused !== null) return null;
   const wanted = { companyId: company.id, planId: plan.id };
   const previewed = await previewSubscriptionChange(world.buying, wanted);
   const before = company.model.invoices.length;
@@ -212,6 +214,7 @@ const giveBack: Action = async (world, company, random) => {
       : model.returnInvoice(invoice as ModelInvoice, minor, 'card');
   company.returns.push({
     of,
+    atMs: world.nowMs(),
     reversedBy: isDispute
       ? ['/sandbox/disputes', { charge: charge.id, status: 'won' }]
       : ['/sandbox/refunds', { refund: (made as Fields).id, status: 'failed' }],
@@ -219,12 +222,16 @@ const giveBack: Action = async (world, company, random) => {
   return `gets ${minor} of ${charge.amount} back${isDispute ? ' by a dispute' : ''}${isPack ? ' of a pack' : ''}`;
 };
 
+/** Refunds are read from the provider for 60 days, disputes for longer. */
+const REVERSED_WITHIN_MS = 50 * 86_400_000;
+
 /** The bank decides a dispute for us after all, or cannot pay the last refund out. */
 const reverse: Action = async (world, company) => {
   const last = company.returns.pop();
+  const isRead = last !== undefined && world.nowMs() - last.atMs < REVERSED_WITHIN_MS;
   // The sum of a charge's refunds is compared: only the last one of all is reversed.
   company.returns.length = 0;
-  if (last === undefined) return null;
+  if (!isRead) return null;
   const [path, body] = last.reversedBy;
   await world.own(path, body);
   company.model.undo(last.of);

@@ -465,10 +465,10 @@ export class CompanyModel {
         if (netMinor > 0) best = Math.max(best, plan.creditsMicro / plan.priceMinor);
         return all + Math.floor((plan.creditsMicro * netMinor) / plan.priceMinor);
       }, 0);
-      const { netMinor, totalMinor, notedMinor, returnedMinor } = invoice;
+      const { totalMinor, notedMinor, returnedMinor } = invoice;
       const share = totalMinor > 0 ? (notedMinor + returnedMinor) / totalMinor : 0;
       sum += moved > 0 ? moved * (1 - share) : moved;
-      money += netMinor * (1 - share);
+      money += leftOf(invoice);
       highest = Math.max(highest, Math.min(sum, money * best));
     }
     return highest;
@@ -489,6 +489,15 @@ export class CompanyModel {
   private rest({ periodStart, periodEnd }: ModelSubscription, plan: ModelPlan, share: number): number {
     return Math.round((plan.priceMinor * share * (periodEnd - this.now)) / (periodEnd - periodStart));
   }
+}
+
+/** The money of its lines that was paid and not returned, in whole minor units. */
+function leftOf({ netMinor, totalMinor, notedMinor, returnedMinor }: ModelInvoice): number {
+  const paidMinor = totalMinor - notedMinor;
+  if (netMinor <= 0 || totalMinor <= 0) return netMinor;
+  if (paidMinor <= 0) return 0;
+  const left = Math.floor((netMinor * paidMinor) / totalMinor);
+  return left - Math.floor((left * Math.min(returnedMinor, paidMinor)) / paidMinor);
 }
 
 function net({ priceMinor }: ModelPlan, coupon: ModelCoupon | null): number {

@@ -43,7 +43,11 @@ export interface Company {
   readonly currency: Currency;
   readonly offers: Offers;
   /** Disputes that were lost, and refunds: a bank may reverse either. */
-  readonly returns: { readonly reversedBy: [path: string, body: object]; readonly of: Return }[];
+  readonly returns: {
+    readonly reversedBy: [path: string, body: object];
+    readonly of: Return;
+    readonly atMs: number;
+  }[];
   readonly lines: string[];
 }
 

@@ -17,9 +17,8 @@ import {
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Database, isDatabaseUnavailable } from '../ports/database.ts';
-import type { HostFigures } from '../ports/host-figures.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
-import type { ProcessFigures } from '../ports/process-figures.ts';
+import type { HostFigures, ProcessFigures } from '../ports/process-figures.ts';
 import { shownCooling, type WorkerRegistry } from './health.ts';
 import { type MatchGeneratorParts, metricsOfGenerator } from './match-generator.ts';
 

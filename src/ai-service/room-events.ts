@@ -305,5 +305,9 @@ function toMs(sent: SentTime): number | null {
 }
 
 function noName(param: string): ReadEvent {
-  return { outcome: 'invalid', message: 'a room’s name holds no control characters', param };
+  return {
+    outcome: 'invalid',
+    message: 'a room’s name has at most 300 characters, without control characters',
+    param,
+  };
 }

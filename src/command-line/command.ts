@@ -5,7 +5,7 @@ import type { AnswerCipher } from '../domain/calls/idempotency/answer-cipher.ts'
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import type { Cipher } from '../domain/models/cipher.ts';
 import type { MissedEventsParts } from '../domain/payments/missed-events.ts';
-import type { Clock } from '../ports/clock.ts';
+import { beginsWithDay, type Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import type { ModelUpstream } from '../ports/model-upstream.ts';
@@ -100,7 +100,7 @@ const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\
 
 /** Returns an invalid Date for any other text, which the domain refuses. */
 export function momentIn(text: string): Date {
-  return new Date(ISO_DATE.test(text) ? text : Number.NaN);
+  return new Date(ISO_DATE.test(text) && beginsWithDay(text) ? text : Number.NaN);
 }
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -120,6 +120,14 @@ export function readOptions<const Given extends Options>(
   } catch {
     return null;
   }
+}
+
+/** For an amount that `microOfCredits` does not read. */
+export function complainOfCredits(terminal: Terminal, what: string, text: string): number {
+  terminal.complain(
+    `${what}: ${JSON.stringify(text)} is not an amount of credits. Write digits with at most 6 decimals, as 12.5: no exponent, comma or blank. Nothing was changed`,
+  );
+  return EXIT_USAGE;
 }
 
 /** `--json` may be at any position. */

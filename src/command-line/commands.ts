@@ -154,37 +154,60 @@ export function help(): string {
 const EXIT_CODES =
   'Exit codes: 0 success; 1 failure, or a problem was found; 2 invalid arguments, nothing was changed.';
 
+/** The headings of docs/command-line.md, each in front of its first command. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  migrate: 'Database and people',
+  companies: 'Companies',
+  keys: 'Keys and tokens',
+  aliases: 'Models, provider keys and prices',
+  'adjust-credits': 'Credits and the audit',
+  'set-billing': 'Invoices, statements and exports',
+  'set-aside-calls': 'Calls that wait for an operator',
+  'payment-events': 'Payments',
+  plans: 'Plans',
+  'create-webhook-endpoint': 'Webhook of the payment provider',
+  queue: 'Queues and deployment',
+};
+
+const TABLE_HEAD = '| command | does |\n|---|---|';
+
 /** The whole of docs/command-line.md. */
 export function commandsPage(): string {
   const rows = COMMANDS.map(({ name, usage, summary }) => {
     const typed = `${name} ${usage}`.trim().replaceAll('|', '\\|');
-    return `| \`${typed}\` | ${summary} |`;
+    const row = `| \`${typed}\` | ${summary} |`;
+    const heading = HEADINGS[name];
+    return heading === undefined ? row : `\n## ${heading}\n\n${TABLE_HEAD}\n${row}`;
   });
   return `# Command line
 
-\`npm run turnpike -- COMMAND …\` from a checkout, \`turnpike COMMAND …\` from the executable or an installed package. This
-page is written by \`npm --silent run turnpike -- commands > docs/command-line.md\`, and a test compares it with the code.
+From a checkout type \`npm run turnpike -- COMMAND …\`, with the executable or an installed package \`turnpike COMMAND …\`.
 \`turnpike help COMMAND\` shows one command with examples.
 
-A command needs the settings of the services (\`DATABASE_URL\`, \`REDIS_URL\`, and \`MASTER_KEY\` where it reads or writes
-providers' keys). On the embedded parts it runs inside the process that has the database, through \`control.sock\` in
-\`DATA_DIR\`, so paths of files are absolute.
+A command needs the settings of the services: \`DATABASE_URL\`, \`REDIS_URL\`, and \`MASTER_KEY\` if it reads or writes
+providers' keys. If Redis cannot be reached, it says so and works on the database alone: running services notice its
+changes by themselves within seconds. On the embedded parts it runs inside the process that has the database, through
+\`control.sock\` in \`DATA_DIR\`, so paths of files are absolute.
 
 - **\`--json\`** prints one JSON value on standard output: an array for lists, an object for one thing. Credits are exact
-  decimals in strings, moments are in UTC. A list that is as long as its page has more: pass the last id as \`AFTER_ID\`.
-- **Standard output** has results, standard error what went wrong, each line beginning with \`turnpike:\`.
-- Keys, tokens and passwords that are made are printed once and never again. Secrets are read from files, never from the
-  command line, where every process of the machine could read them.
+  decimals in strings, times are in UTC. A list that is as long as its page has more: pass the last id as \`AFTER_ID\`.
+- **Results** go to standard output, errors to standard error, each line beginning with \`turnpike:\`.
+- **Secrets**: new keys, tokens and passwords are printed once and never again. Secrets are read from files, never from
+  the command line, where every process of the machine could read them.
 
 | exit code | means |
 |---|---|
-| 0 | it is done |
-| 1 | it failed, or found something wrong (\`audit\`, \`verify-deployment\`); a message on standard error says what |
-| 2 | it was typed wrongly, and nothing was changed; the usage is on standard error |
+| 0 | success |
+| 1 | failure, or a problem was found (\`audit\`, \`verify-deployment\`); a message on standard error says what |
+| 2 | invalid arguments, nothing was changed; the usage is on standard error |
 
-| command | does |
-|---|---|
+This page is written by \`npm --silent run turnpike -- commands > docs/command-line.md\`, and a test compares it with the
+code.
 ${rows.join('\n')}
+
+## Help
+
+${TABLE_HEAD}
 | \`settings\` | Prints every setting with its default and its meaning. |
 | \`commands\` | Prints this page. |
 | \`help [COMMAND]\` | Lists the commands, or shows how one is typed, with examples. |

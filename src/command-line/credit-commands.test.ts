@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { crashingDatabase } from '../../test/doubles/crashing-database.ts';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls, insertCalls } from '../domain/calls/settlement/charge-calls.ts';
-import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
+import { creditsOfMicro, microOfCredits, readLevel } from '../domain/credits/ledger/credit-account.ts';
 import { listTransactions, postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { AUDIT_CHECKS } from '../domain/reconciliation/audit.ts';
 import type { Database } from '../ports/database.ts';
@@ -64,8 +65,7 @@ describe('grants and statements', () => {
         [company, '1', '--reason', 'x'],
         [company, '1', '--idempotency-key', 'x'],
         [company, '1', '--reason', ' ', '--idempotency-key', 'x'],
-        [company, '1.0000001', ...why('x')],
-        [company, '1e3', ...why('x')],
+        [company, '1', '--reason', 'x', '--idempotency-key', ' '],
         ['acme', '1', ...why('x')],
         [company, '1', ...why('x'), '--force'],
         [company, '1', '--reason', 'x'.repeat(501), '--idempotency-key', 'x'],
@@ -73,6 +73,50 @@ describe('grants and statements', () => {
       for (const words of wrong) {
         expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_USAGE);
       }
+    });
+
+    test('what is no amount of credits is named, and changes nothing', async () => {
+      const before = await listTransactions(database, company, { first: 100 });
+      for (const text of [
+        '1.0000001',
+        '1e3',
+        '1,5',
+        '1 000',
+        '',
+        ' 1',
+        '--1',
+        '٣',
+        '１',
+        '0x1',
+        '12345678901234',
+      ]) {
+        const { exitCode, lines } = await typed(adjustCreditsCommand, company, text, ...why('amount'));
+        expect([exitCode, lines]).toEqual([
+          EXIT_USAGE,
+          [expect.stringContaining(`CREDITS: ${JSON.stringify(text)} is not an amount of credits`)],
+        ]);
+      }
+      const huge = await typed(adjustCreditsCommand, company, '9999999999999', ...why('amount'));
+      expect(huge).toMatchObject({ exitCode: EXIT_FAILED, lines: [expect.stringMatching(/^! /)] });
+      expect(await listTransactions(database, company, { first: 100 })).toEqual(before);
+    });
+
+    test('G-33 one that was killed at any statement, and is typed again, posts once', async () => {
+      const balance = async () => (await readLevel(database, company))?.balanceMicro ?? 0n;
+      let crashes = 0;
+      for (let at = 0; at < 6; at += 1) {
+        for (const when of ['before', 'after'] as const) {
+          const before = await balance();
+          const words = [company, '1', ...why(`killed-${at}-${when}`)];
+          const crashing = crashingDatabase(database, { at, when });
+          await typedCommand({ database: crashing.database }, adjustCreditsCommand, ...words).catch(() => {
+            crashes += 1;
+          });
+          expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_OK);
+          expect(await balance()).toBe(before + 1_000_000n);
+        }
+      }
+      expect(crashes).toBeGreaterThan(3);
     });
 
     test('credits are written and read exactly', () => {

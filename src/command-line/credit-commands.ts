@@ -12,11 +12,13 @@ import { statementLines } from '../domain/credits/ledger/statement.ts';
 import { openUserAccount, publishUserLevel } from '../domain/credits/ledger/user-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import { auditBooks, sizeOfBooks } from '../domain/reconciliation/audit.ts';
+import { beginsWithDay } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import { auditProvider } from './audit/audit-commands.ts';
 import { compareHeads, printHeads } from './audit/ledger-heads.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
@@ -40,6 +42,7 @@ export const adjustCreditsCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
     const adjustment = readAdjustment(words);
+    if (adjustment === 'wrong-credits') return complainOfCredits(terminal, 'CREDITS', words[1] ?? '');
     if (adjustment === null) {
       return complainOfUsage(terminal, adjustCreditsCommand, ADJUST_USAGE);
     }
@@ -82,12 +85,13 @@ function readAdjustment(words: readonly string[]) {
   // The parser would take a negative amount for an option, so it is removed first.
   const [accountId, credits, ...options] = words;
   const amountMicro = microOfCredits(credits ?? '');
-  if (accountId === undefined || !isId(accountId) || amountMicro === null) return null;
+  if (accountId === undefined || credits === undefined || !isId(accountId)) return null;
   const typed = readOptions(options, { reason: { type: 'string' }, 'idempotency-key': { type: 'string' } });
   if (typed === null) return null;
   const { reason, 'idempotency-key': key } = typed.values;
   if (reason === undefined || reason.trim() === '' || reason.length > LONGEST_REASON) return null;
-  if (key === undefined || key === '' || key.length > LONGEST_KEY) return null;
+  if (key === undefined || key.trim() === '' || key.length > LONGEST_KEY) return null;
+  if (amountMicro === null) return 'wrong-credits';
   return { accountId, amountMicro, reason, key };
 }
 
@@ -164,8 +168,7 @@ function readStatementOptions(words: readonly string[]): StatementParams | null 
 
 function dayIn(text: string | undefined): Date | null {
   if (text === undefined || !DAY.test(text)) return null;
-  const day = new Date(`${text}T00:00:00Z`);
-  return Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text ? null : day;
+  return beginsWithDay(text) ? new Date(`${text}T00:00:00Z`) : null;
 }
 
 type WrittenFile = { outcome: 'written'; lines: number } | { outcome: 'failed'; reason: string };

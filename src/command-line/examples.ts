@@ -75,7 +75,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'repair-calls': ['repair-calls --all', `repair-calls ${OTHER} --drop "A load test"`],
   'withheld-usage': ['withheld-usage'],
   'payment-events': ['payment-events', 'payment-events FAILED'],
-  'replay-payment-event': [`replay-payment-event ${OTHER}`],
+  'replay-payment-event': [
+    `replay-payment-event ${OTHER}`,
+    `replay-payment-event ${OTHER} --drop "Refunded at the provider"`,
+  ],
   'replay-payments': [
     'replay-payments --from 2026-11-14T00:00Z --to 2026-11-15T00:00Z',
     'replay-payments --object in_1OqXk2',

@@ -126,6 +126,15 @@ describe('the commands for invoices', () => {
     ]);
     expect(await type('set-billing', companyId, 'POSTPAID', '--line=-1')).toMatchObject({ exitCode: 1 });
     expect(await type('set-billing', secrets.newId(), 'PREPAID')).toMatchObject({ exitCode: 1 });
+    expect(await type('set-billing', companyId, 'PREPAID', '--line', '5')).toEqual({
+      exitCode: 2,
+      lines: ['! --line: a PREPAID company has no credit line. Leave it out. Nothing was changed'],
+    });
+    expect(await type('set-billing', companyId, 'POSTPAID', '--line', '1e3')).toEqual({
+      exitCode: 2,
+      lines: [expect.stringContaining('--line: "1e3" is not an amount of credits')],
+    });
+    expect(await type('void-invoice', secrets.newId(), ' ')).toMatchObject({ exitCode: 2 });
   });
 
   test('invalid arguments print the usage, unknown ids where to find them', async () => {

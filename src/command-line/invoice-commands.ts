@@ -22,10 +22,12 @@ import { settleByHand } from '../domain/payments/postpaid-invoices.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
+  EXIT_USAGE,
   type OpenedSystem,
   printJson,
   readOptions,
@@ -114,7 +116,7 @@ export const voidInvoiceCommand: Command = {
   summary: 'Stops collecting an invoice and writes off its usage.',
   works: 'on-the-database',
   async run(context, [invoiceId, reason, ...rest]) {
-    if (invoiceId === undefined || !reason || rest.length > 0) {
+    if (invoiceId === undefined || reason === undefined || reason.trim() === '' || rest.length > 0) {
       return complainOfUsage(context.terminal, voidInvoiceCommand);
     }
     return await settleAndSay(context, invoiceId, (transaction) =>
@@ -132,8 +134,13 @@ export const setBillingCommand: Command = {
   async run({ terminal, database, sharedState }, [companyId = '', mode, ...words]) {
     const line = optionIn(words, 'line');
     const lineMicro = line === undefined ? undefined : microOfCredits(line ?? '');
-    if ((mode !== 'PREPAID' && mode !== 'POSTPAID') || lineMicro === null || !isId(companyId)) {
+    if ((mode !== 'PREPAID' && mode !== 'POSTPAID') || line === null || !isId(companyId)) {
       return complainOfUsage(terminal, setBillingCommand);
+    }
+    if (lineMicro === null) return complainOfCredits(terminal, '--line', line ?? '');
+    if (mode === 'PREPAID' && line !== undefined) {
+      terminal.complain('--line: a PREPAID company has no credit line. Leave it out. Nothing was changed');
+      return EXIT_USAGE;
     }
     const changed = await database.transaction((transaction) =>
       setCompanyBilling(transaction, companyId, mode, lineMicro ?? null),

@@ -99,6 +99,7 @@ describe('the commands for keys', () => {
       ['--expires', '2020-01-01'],
       ['--expires', 'tomorrow'],
       ['--expires', '2031-12-31T23:00'],
+      ['--expires', '2031-02-30'],
     ] as const) {
       const { exitCode, lines } = await type('mint-key', companyId, 'Bad', option, value);
       expect(lines.join()).toStartWith(`! ${option}: `);
@@ -193,6 +194,9 @@ describe('the commands for keys', () => {
         lines: [`! --payer: company ${companyId} has no member ${payer}`],
       });
     }
-    expect((await type('mint-key', companyId, 'X', '--spending-limit', 'much')).exitCode).toBe(2);
+    expect(await type('mint-key', companyId, 'X', '--spending-limit', '1e3')).toEqual({
+      exitCode: 2,
+      lines: [expect.stringContaining('--spending-limit: "1e3" is not an amount of credits')],
+    });
   });
 });

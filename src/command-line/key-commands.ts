@@ -1,4 +1,4 @@
-import { findCompany } from '../domain/accounts/company.ts';
+import { findCompany, lockCompanyRow } from '../domain/accounts/company.ts';
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../domain/answer-cache/answer-cache.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
@@ -10,6 +10,7 @@ import { callableAliases } from '../domain/models/alias-catalogue.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
@@ -62,6 +63,9 @@ export const mintKeyCommand: Command = {
     if (options === null) {
       return complainOfUsage(terminal, mintKeyCommand, `COMPANY_ID NAME ${MINT_OPTIONS}`);
     }
+    if ('wrongCredits' in options) {
+      return complainOfCredits(terminal, '--spending-limit', options.wrongCredits);
+    }
     const minted = await database.transaction(async (transaction) => {
       const payer = await payerOf(transaction, options);
       if (payer.outcome !== 'pays') return payer;
@@ -108,7 +112,11 @@ export const rotateKeyCommand: Command = {
       );
       return EXIT_FAILED;
     }
-    const rotated = await rotateKey({ database, secrets, clock }, { ...options, createdBy: null });
+    const rotated = await database.transaction(async (transaction) => {
+      // As in the backend: a removal of the payer revokes the new key, too.
+      if (old !== null) await lockCompanyRow(transaction, companyId);
+      return await rotateKey({ database: transaction, secrets, clock }, { ...options, createdBy: null });
+    });
     switch (rotated.outcome) {
       case 'rotated':
         printNewKey(terminal, rotated, isJson);
@@ -176,6 +184,7 @@ async function payerOf(
   { companyId, payer }: { readonly companyId: string; readonly payer: string | null },
 ): Promise<Payer> {
   if (payer === null) return { outcome: 'pays', userId: null };
+  if (isId(companyId)) await lockCompanyRow(transaction, companyId);
   const user = await findUserByEmail(transaction, payer);
   if (user === null || user.companyId !== companyId) return { outcome: 'no-such-payer' };
   const isOpen = await openUserAccount(transaction, { userId: user.id, companyId });
@@ -183,7 +192,9 @@ async function payerOf(
 }
 
 /** Null if the arguments cannot be parsed; the domain validates the values. */
-function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer: string | null }) | null {
+function readKeyToMint(
+  words: readonly string[],
+): (KeyToMint & { readonly payer: string | null }) | { readonly wrongCredits: string } | null {
   const option = { type: 'string' } as const;
   const options = {
     scopes: option,
@@ -206,7 +217,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
   if (companyId === undefined || name === undefined) return null;
   const limit = values['spending-limit'];
   const monthlySpendingLimitMicro = limit === undefined ? null : microOfCredits(limit);
-  if (limit !== undefined && monthlySpendingLimitMicro === null) return null;
+  if (limit !== undefined && monthlySpendingLimitMicro === null) return { wrongCredits: limit };
   return {
     companyId,
     name,

@@ -303,7 +303,7 @@ function describedMargin(margin: Margin): string {
   const { calls, costMicro, revenueMicro } = margin;
   const percent = marginPercent(margin);
   const credits = `cost ${creditsOfMicro(costMicro)}, revenue ${creditsOfMicro(revenueMicro)}`;
-  const left = `margin ${creditsOfMicro(revenueMicro - costMicro)}${percent === null ? '' : ` (${percent} %)`}`;
+  const left = `margin ${creditsOfMicro(revenueMicro - costMicro)}${percent === null ? '' : ` (${percent}%)`}`;
   return `${calls} calls, ${credits}, ${left}`;
 }
 

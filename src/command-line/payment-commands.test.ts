@@ -146,6 +146,28 @@ test('payment-events shows the result or error of each, and replay-payment-event
   expect(await type('payment-events', ['x', 'y'])).toMatchObject({ exitCode: 2 });
 });
 
+test('replay-payment-event --drop ends an event for good, with the reason', async () => {
+  const payments = openPayments(database);
+  const company = await makeCompany(database);
+  const purchase = await makePurchase(database, company.id);
+  const wrong = paidSession(company, purchase, { amount_total: 1 });
+  await payments.receive(wrong);
+  const drop = (...words: string[]) => type('replay-payment-event', [wrong.id, '--drop', ...words]);
+  expect((await drop('refunded by hand')).lines).toEqual([`${wrong.id} dropped: it is never applied`]);
+  expect(await payments.found(wrong)).toMatchObject({
+    status: 'IGNORED',
+    effect: expect.stringMatching(/^dropped: refunded by hand; it was FAILED: 1 usd was paid/),
+    error: null,
+  });
+  await database.query('update credit_pack_purchases set amount_minor = 1 where id = $1', [purchase.id]);
+  expect(await payments.receive(wrong)).toMatchObject({ outcome: 'duplicate' });
+  expect(await payments.balance(company.id)).toBe(0n);
+  expect(await drop('again')).toMatchObject({ exitCode: 1 });
+  for (const words of [[], [' '], ['x'.repeat(301)], ['x', 'y']]) {
+    expect(await drop(...words)).toMatchObject({ exitCode: 2 });
+  }
+});
+
 test('replay-payments reads a range of events again, with the whole last day', async () => {
   const { events, parts } = openPayments(database);
   const asked: object[] = [];

@@ -7,7 +7,7 @@ import {
   type PaymentEventStatus,
 } from '../domain/payments/event-inbox.ts';
 import { PROVIDER_KEEPS_EVENTS_MS, replayPayments } from '../domain/payments/missed-events.ts';
-import { requeueEvent } from '../domain/payments/payment-jobs.ts';
+import { dropEvent, requeueEvent } from '../domain/payments/payment-jobs.ts';
 import { deactivateStaleSubscriptions, MOST_STALE } from '../domain/subscriptions/subscription.ts';
 import type { PaymentProvider, ProviderFailure, WebhookEndpoint } from '../ports/payment-provider.ts';
 import {
@@ -25,6 +25,7 @@ import {
 
 const STATUSES: readonly PaymentEventStatus[] = ['RECEIVED', 'PROCESSED', 'DEFERRED', 'FAILED', 'IGNORED'];
 const EVENTS_SHOWN = 100;
+const LONGEST_REASON = 300;
 const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const paymentEventsCommand: Command = {
@@ -54,20 +55,31 @@ export const paymentEventsCommand: Command = {
 
 export const replayPaymentEventCommand: Command = {
   name: 'replay-payment-event',
-  usage: 'ID',
-  summary: 'Retries an event that is waiting or has failed.',
+  usage: 'ID [--drop REASON]',
+  summary:
+    'Retries an event that is waiting or has failed. --drop ends one that you dealt with in another way: it is never applied.',
   works: 'on-the-database',
-  async run({ terminal, database, jobQueue, clock }, [id, ...rest]) {
-    if (id === undefined || rest.length > 0) {
+  async run({ terminal, database, jobQueue, clock }, words) {
+    const typed = readOptions(words, { drop: { type: 'string' } }, 1);
+    const [id] = typed?.positionals ?? [];
+    const reason = typed?.values.drop;
+    if (id === undefined || reason?.trim() === '' || (reason?.length ?? 0) > LONGEST_REASON) {
       return complainOfUsage(terminal, replayPaymentEventCommand);
     }
-    const requeued = await requeueEvent({ database, jobQueue, now: new Date(clock.now()) }, id);
-    switch (requeued.outcome) {
+    const now = new Date(clock.now());
+    const done =
+      reason === undefined
+        ? await requeueEvent({ database, jobQueue, now }, id)
+        : await dropEvent(database, id, { reason, now });
+    switch (done.outcome) {
       case 'requeued':
-        terminal.print(`${requeued.event.providerEventId} will be tried again within a minute`);
+        terminal.print(`${done.event.providerEventId} will be tried again within a minute`);
+        return EXIT_OK;
+      case 'dropped':
+        terminal.print(`${id} dropped: it is never applied`);
         return EXIT_OK;
       case 'nothing-to-do':
-        terminal.complain(`nothing is to be done about it: ${lineAboutEvent(requeued.event)}`);
+        terminal.complain(`nothing is to be done about it: ${lineAboutEvent(done.event)}`);
         return EXIT_FAILED;
       case 'no-such-event':
         terminal.complain(`there is no event ${id}: turnpike payment-events lists them`);

@@ -69,13 +69,12 @@ describe('the commands for plans', () => {
       expect([exitCode, lines[0]]).toEqual([1, expect.stringContaining(message)]);
     }
     expect(await findCompany(database, other)).toMatchObject({ billingMode: 'PREPAID' });
-    for (const words of [
-      [],
-      ['x', postpaid],
-      [other, postpaid, '--line', 'much'],
-      [other, postpaid, '--no'],
-    ]) {
+    for (const words of [[], ['x', postpaid], [other, postpaid, '--no']]) {
       expect((await assign(...words)).exitCode).toBe(2);
     }
+    expect(await assign(other, postpaid, '--line', '5,000')).toEqual({
+      exitCode: 2,
+      lines: [expect.stringContaining('--line: "5,000" is not an amount of credits')],
+    });
   });
 });

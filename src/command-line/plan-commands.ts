@@ -10,6 +10,7 @@ import { requeueEvent } from '../domain/payments/payment-jobs.ts';
 import { listOtherLines } from '../domain/payments/plan-grants.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
@@ -64,6 +65,7 @@ export const assignPlanCommand: Command = {
     const { isJson, words } = takeJson(given);
     const options = readAssignment(words);
     if (options === null) return complainOfUsage(terminal, assignPlanCommand);
+    if ('wrongCredits' in options) return complainOfCredits(terminal, '--line', options.wrongCredits);
     const { companyId, planId, ...terms } = options;
     const now = new Date(clock.now());
     const assigned = await database
@@ -135,7 +137,7 @@ function readAssignment(words: readonly string[]) {
   const [dueDays, invoiceDay] = [values['due-days'], values['invoice-day']];
   if (!WHOLE.test(dueDays ?? '1') || !WHOLE.test(invoiceDay ?? '1')) return null;
   const creditLimitMicro = values.line === undefined ? null : microOfCredits(values.line);
-  if (values.line !== undefined && creditLimitMicro === null) return null;
+  if (values.line !== undefined && creditLimitMicro === null) return { wrongCredits: values.line };
   return {
     ...{ companyId, planId, creditLimitMicro },
     dueDays: dueDays === undefined ? null : Number(dueDays),

@@ -15,7 +15,7 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
     [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
     [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none] [--byok-fee-percent N|none]
-    [--price-factor service_tier|speed|inference_geo|prompt_tokens|long_prompt_completion|cache_write=VALUE:FACTOR]…
+    [--price-factor service_tier|speed|inference_geo|modalities|prompt_tokens|long_prompt_completion|cache_write=VALUE:FACTOR]…
     [--price-factor none]
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
   million tokens. A name that was retired is in use again with the same kind.

@@ -46,11 +46,11 @@ import {
 } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
-import { answerRead, type ReadParts } from './reads/listings.ts';
+import { answerRead, type ReadParts, refusalOfRead } from './reads/listings.ts';
 
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
-    Omit<AdmitParts, 'bodyBounds'>,
+    Omit<AdmitParts, 'bodyBounds' | 'refusalOfRead'>,
     Omit<ReadParts, 'abandoned' | 'answerMemory'>,
     ParseParts,
     Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerMemory'> {
@@ -99,7 +99,7 @@ export function createGateway(given: GatewayParts): Gateway {
   app.notFound(({ req }) =>
     refusalResponse({ name: 'notFound', message: unknownRoute(req.method, req.path) }, {}),
   );
-  const answer = createAnswer(parts, { ...parts, bodyBounds });
+  const answer = createAnswer(parts, { ...parts, bodyBounds, refusalOfRead: refuseReads(parts) });
   const answerMcp = openMcp(parts, bodyBounds);
   const consoleOrigin = createConsoleOrigin(parts.consoleOrigin);
 
@@ -151,8 +151,16 @@ function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds']) 
     consoleOrigin: parts.consoleOrigin,
     mcp: parts.mcp,
     addressOf: ({ request, connection }) => parts.clientAddress(request, connection.peerAddress),
-    answer: createAnswer({ ...parts, limits }, { ...parts, limits, bodyBounds }, true),
+    answer: createAnswer(
+      { ...parts, limits },
+      { ...parts, limits, bodyBounds, refusalOfRead: refuseReads(parts) },
+      true,
+    ),
   });
+}
+
+function refuseReads(parts: OpenGatewayParts): AdmitParts['refusalOfRead'] {
+  return (asked) => refusalOfRead(parts, asked);
 }
 
 function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?: true) {

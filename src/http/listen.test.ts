@@ -40,6 +40,16 @@ function keptConnection(url: string) {
 }
 
 describe('a listening service', () => {
+  test('closes connections with their answers while the process lacks descriptors', async () => {
+    let isShort = false;
+    const { listening } = open(() => new Response('hi'), { isShort: () => isShort });
+    const connection = () => fetch(listening.url).then(({ headers }) => headers.get('connection'));
+    expect(await connection()).not.toBe('close');
+    isShort = true;
+    expect(await connection()).toBe('close');
+    await listening.drain(0);
+  });
+
   test('lets a running call finish on drain, accepts no new ones, and then ends', async () => {
     const release = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();

@@ -21,6 +21,8 @@ export interface ListenOptions {
   readonly unreadSeconds?: number | undefined;
   /** Omitted if the service has no WebSockets. */
   readonly sockets?: SocketService | undefined;
+  /** Whether the process lacks descriptors: connections then close with their answers, so that waiting ones are accepted. */
+  readonly isShort?: () => boolean;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'randomBytes'>;
   readonly log: Log;
@@ -123,6 +125,7 @@ const LONGEST_RETIREMENT_MS = 20_000;
 
 export function listen(options: ListenOptions): Listening {
   const { name, hostname, port, clock, log, unreadSeconds = UNREAD_SECONDS } = options;
+  const { isShort = never } = options;
   const webSockets = createWebSockets(clock);
   const isHost = createHostCheck();
   const ownAnswers = createOwnAnswers(options);
@@ -157,7 +160,7 @@ export function listen(options: ListenOptions): Listening {
         if (answer !== null) return webSockets.upgrade(self, request, answer);
       }
       const answering = options.fetch(request, connection);
-      return retiring ? lastOnItsConnection(answering) : answering;
+      return retiring || isShort() ? lastOnItsConnection(answering) : answering;
     },
     websocket: webSockets.handler,
     error(error) {
@@ -198,6 +201,8 @@ export function listen(options: ListenOptions): Listening {
     },
   };
 }
+
+const never = () => false;
 
 /** Created for every request: one object, and no closures. */
 class ServedConnection implements Connection {

@@ -158,6 +158,19 @@ export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSo
   };
 }
 
+export function localFaultMetrics(counts: () => Readonly<Record<string, number>>): MetricSource {
+  return {
+    counters: () => [
+      {
+        name: 'turnpike_local_faults_total',
+        help: 'Connections that failed because the process or its machine lacked descriptors, ports or memory, and seconds in which it could accept none.',
+        type: 'counter',
+        samples: Object.entries(counts()).map(([lack, value]) => ({ labels: { lack }, value })),
+      },
+    ],
+  };
+}
+
 /**
  * Whether this process can use the database, as found for the scrape before: the check of a database that hangs takes longer
  * than a scrape may wait.

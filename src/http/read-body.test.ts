@@ -35,6 +35,29 @@ describe('reading a body', () => {
     expect(await readBody(post(streamed('01234', '56789', 'x')), bounds)).toEqual({ outcome: 'too-large' });
   });
 
+  test('a body in tiny chunks is refused before they take time and memory, and a line at a time is not', async () => {
+    const large = { ...bounds, maxBytes: 20_000_000 };
+    let sent = 0;
+    const inPieces = (piece: string, most: number) =>
+      new ReadableStream({
+        pull(controller) {
+          sent += 1;
+          if (sent > most) controller.close();
+          else controller.enqueue(new TextEncoder().encode(piece));
+        },
+      });
+    const refused = await readBody(post(inPieces('x', 1_000_000)), large);
+    expect(refused).toEqual({
+      outcome: 'broken',
+      problem:
+        'The body arrives in too many small chunks. Send it with a Content-Length, or in larger chunks.',
+    });
+    expect(sent).toBeLessThan(21_000);
+    sent = 0;
+    const read = await readBody(post(inPieces('{"a line of text": true}\n', 20_000)), large);
+    expect(read.outcome === 'read' && read.bytes.length).toBe(500_000);
+  });
+
   test('a declared length past the bound is refused before a byte is read', async () => {
     const body = streamed(new Error('must not be read'));
     expect(await readBody(post(body, { 'content-length': '11' }), bounds)).toEqual({ outcome: 'too-large' });

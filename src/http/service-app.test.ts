@@ -94,6 +94,22 @@ describe('every service', () => {
     expect(String(entries[0]?.context.error)).toContain('relation "users"');
   });
 
+  test('a client that goes away is no error, and what fails meanwhile still is', async () => {
+    const { app, entries } = appWith();
+    app.get('/left', (context) => {
+      context.req.raw.signal.throwIfAborted();
+      throw new Error('not aborted');
+    });
+    app.get('/broken', () => {
+      throw new Error('relation "users" does not exist');
+    });
+    const left = { signal: AbortSignal.abort() };
+    expect((await app.request(new Request('http://x/left', left))).status).toBe(499);
+    expect((await app.request(new Request('http://x/broken', left))).status).toBe(500);
+    expect((await app.request('/left')).status).toBe(500);
+    expect(entries.map(({ level }) => level)).toEqual(['debug', 'error', 'error']);
+  });
+
   test('answers 503 where its handler does not answer in time', async () => {
     const { app, clock } = appWith(5_000);
     app.get('/hangs', () => new Promise<Response>(() => {}));

@@ -76,6 +76,10 @@ export function createServiceApp(
   });
   app.onError((error, context) => {
     const requestId = context.get('requestId');
+    if (error.name === 'AbortError' && context.req.raw.signal.aborted) {
+      log.debug('the client closed the connection', { requestId, path: context.req.path });
+      return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+    }
     log.error('a request failed', { requestId, method: context.req.method, path: context.req.path, error });
     const what = isDatabaseUnavailable(error) ? UNAVAILABLE : 'Something went wrong on our side.';
     const message = `${what} Quote the request id ${requestId} when you report it.`;
@@ -84,6 +88,8 @@ export function createServiceApp(
   return app;
 }
 
+/** nginx's status for requests that no one waits for any more, such as those of a page that was left. */
+const CLIENT_CLOSED_REQUEST = 499;
 const UNAVAILABLE = 'The database is unavailable right now. Try again shortly.';
 
 /** Does not wait for the rest of the body: the connection closes with this answer. */

@@ -15,3 +15,12 @@ export interface Clock {
 export interface Timer {
   cancel(): void;
 }
+
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
+/** Whether a text that begins with YYYY-MM-DD names a day that exists. Date reads February 30 as a day of March. */
+export function beginsWithDay(text: string): boolean {
+  const day = text.slice(0, DAY_LENGTH);
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, DAY_LENGTH) === day;
+}

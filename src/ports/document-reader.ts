@@ -28,7 +28,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
   maxMemoryBytes: 512_000_000,
 };
 
-export type DocumentKind = 'text' | 'pdf' | 'docx' | 'html';
+export type DocumentKind = 'text' | 'pdf' | 'docx' | 'odt' | 'rtf' | 'html';
 
 export type DocumentReading =
   | {
@@ -50,7 +50,7 @@ export type DocumentReading =
   | { readonly outcome: 'busy'; readonly message: string };
 
 /**
- * `unknown-type`: none of the four supported types. `encrypted`: requires a password. `no-text`: readable, but without text
+ * `unknown-type`: none of the supported types. `encrypted`: requires a password. `no-text`: readable, but without text
  * (a scan, an empty file). `broken`: not a complete file of its type. The last two are limits.
  */
 export type UnreadableReason =

@@ -48,6 +48,8 @@ export interface TargetWire {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` may be sent. */
   readonly hasStreamOptions: boolean;
+  /** Whether chat completions report reasoning only within `total_tokens`: what prompt and completion leave of it. */
+  readonly totalHasReasoning: boolean;
   /** The alias's limit of output tokens, used if the provider requires one and the call has none. */
   readonly maxOutputTokens: number;
 }
@@ -112,7 +114,7 @@ export type BodyRead = Uint8Array<ArrayBuffer> | null | 'idle' | 'broken';
 /** The fields of every Error before the status has arrived. */
 export interface UpstreamFailure extends Error {
   readonly name: 'UpstreamFailure';
-  readonly reason: 'connect' | 'first-byte-time-out' | 'broken' | 'aborted';
+  readonly reason: 'connect' | 'local' | 'first-byte-time-out' | 'broken' | 'aborted';
 }
 
 /** Limits for the events of a stream. */

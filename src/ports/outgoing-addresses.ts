@@ -6,7 +6,9 @@ export type HostApproval =
    */
   | { readonly outcome: 'approved'; readonly addresses: readonly string[] }
   /** `problem` is one sentence for the operator and for the person who sets the address. */
-  | { readonly outcome: 'unresolved' | 'inside'; readonly problem: string };
+  | { readonly outcome: 'unresolved' | 'inside'; readonly problem: string }
+  /** This process could not ask a resolver, which says nothing about the host. */
+  | { readonly outcome: 'local-fault'; readonly problem: string };
 
 /**
  * Resolves a host, as it appears in a URL, and checks whether requests may be sent to it. Synchronous if the host is an

@@ -166,6 +166,8 @@ export interface CheckoutParams {
   readonly mode: 'payment' | 'subscription';
   readonly priceId: string;
   readonly quantity: number;
+  /** One that the price has. Without it the provider chooses by the buyer's country where the price has several. */
+  readonly currency?: string | undefined;
   readonly customerId: string | null;
   /** Returned as client_reference_id. */
   readonly referenceId: string;

@@ -55,8 +55,7 @@ export type Claim =
       amount: number;
       ttlMs: number;
       rule: 'fits' | 'room';
-      /** A number, or a level set before and not older than `maxAgeMs`. */
-      limit: number | { level: string; maxAgeMs: number };
+      limit: number | LevelLimit;
     }
   | {
       kind: 'held-many';
@@ -65,8 +64,15 @@ export type Claim =
       count: number;
       amount: number;
       ttlMs: number;
-      limit: number | { level: string; maxAgeMs: number };
+      limit: number | LevelLimit;
     };
+
+/** A level that was set before and is not older than `maxAgeMs`, and a number besides; 0 by default. */
+export interface LevelLimit {
+  level: string;
+  maxAgeMs: number;
+  plus?: number;
+}
 
 export type Reservation =
   | { outcome: 'reserved'; limitStates: readonly LimitState[] }

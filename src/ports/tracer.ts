@@ -31,7 +31,7 @@ interface TraceHeaders {
   readonly tracestate: string | null;
 }
 
-/** Takes down what happens to a request across processes. Never throws, never holds anybody up. */
+/** Takes down what happens to a request across processes. Never throws, never delays the caller. */
 export interface Tracer {
   /** Goes on with the caller's trace where `traceparent` is sound. Null where this one is not taken down. */
   begin(name: string, kind: SpanKind, caller: TraceHeaders | null, attributes?: SpanAttributes): Span | null;

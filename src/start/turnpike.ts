@@ -16,7 +16,7 @@ import { isDataFolderHeld } from './processes/data-folder.ts';
 import { type Closing, closeAll, run } from './processes/lifecycle.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { knownDeployments } from './settings/known-deployments.ts';
-import { settingsPage } from './settings/settings.ts';
+import { settingsPage } from './settings/settings-page.ts';
 import { openJobs } from './wiring/background-jobs.ts';
 import { connect } from './wiring/connect.ts';
 
@@ -91,7 +91,9 @@ async function runOnTheDatabase(
   words: readonly string[],
 ): Promise<number> {
   if (configuration.postgres === null && isDataFolderHeld(configuration.dataDir)) {
-    return await askThroughSocket(configuration.dataDir, [command.name, ...words], terminal);
+    const given = { terminal, clock: createSystemClock() };
+    const exitCode = await askThroughSocket(configuration.dataDir, [command.name, ...words], given);
+    if (exitCode !== null) return exitCode;
   }
   const parts = await connect({ ...configuration, log: { ...configuration.log, level: 'error' } });
   const closings: Closing[] = [...parts.closings];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lockFile } from '../../src/adapters/journal/locked-file.ts';
 import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { callJournalContract, entries, entry } from '../contracts/call-journal.contract.ts';
@@ -147,6 +148,10 @@ describe('G-33 the journal’s files', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('-wal'))).toHaveLength(1);
     await journal.close();
     expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  test('a file that its owner has removed meanwhile is none, and no failure', () => {
+    expect(lockFile(join(newFolder(), `${newId()}.calls`))).toBeNull();
   });
 
   test('a file with an interrupted transaction has what was committed before it', async () => {

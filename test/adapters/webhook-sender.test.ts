@@ -130,3 +130,23 @@ test('behind a proxy for other URLs, webhooks connect to approved addresses, and
   expect(await sender.addressProblem('http://later.example/')).toContain('has no address');
   expect(await sender.addressProblem('https://later.example/')).toBeNull();
 });
+
+test('what this process cannot send for want of a descriptor says so, and not that the address is wrong', async () => {
+  const clock = createManualClock();
+  const problem = 'no name can be resolved right now';
+  const unresolving = createWebhookSender({
+    ...{ clock, connects: 'approved' },
+    approveHost: () => ({ outcome: 'local-fault', problem }),
+  });
+  const unconnected = createWebhookSender({
+    ...{ clock, approveHost: null, connects: 'approved' },
+    localFaults: { explain: () => 'descriptors' },
+  });
+  const webhook = { url: 'http://127.0.0.1:1/', body: '{}', secrets: [], timeoutMs: 10_000 };
+  const failed = { outcome: 'failed', reason: 'not-connected' };
+  expect(await unresolving.send({ ...webhook, maxAnswerBytes: 10 })).toMatchObject({ ...failed, problem });
+  expect(await unconnected.send({ ...webhook, maxAnswerBytes: 10 })).toMatchObject({
+    ...failed,
+    problem: 'it was not sent, because our side could not open a connection',
+  });
+});

@@ -17,8 +17,7 @@ import {
   processMetrics,
   providerMetrics,
 } from '../../src/http/metrics.ts';
-import type { HostFigures } from '../../src/ports/host-figures.ts';
-import type { ProcessFigures } from '../../src/ports/process-figures.ts';
+import type { HostFigures, ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createHostMetrics } from '../../src/start/processes/host-metrics.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';

@@ -46,7 +46,7 @@ describe('responses to bad input', () => {
       409,
       expect.stringContaining('createMeeting'),
     ]);
-    for (const id of [UNKNOWN_ID, 'nobody', `${UNKNOWN_ID}%00`]) {
+    for (const id of [UNKNOWN_ID, 'unknown', `${UNKNOWN_ID}%00`]) {
       const { status, body: refused } = await post(`/api/meetings/${id}/transcript`, transcript);
       expect([status, refused.error.type, refused.error.param]).toEqual([404, 'not_found_error', 'id']);
     }

@@ -30,12 +30,12 @@ const send = (rawKey: string, changes = {}, init: RequestInit = {}) =>
   post(`${gateway.url}/chat/completions`, rawKey, { ...body, ...changes }, init);
 
 /** A stream whose client has read its first event. */
-async function begun(rawKey: string) {
+async function begun(rawKey: string, changes = {}, first = chunk('first ')) {
   const stream = openStream();
   gateway.upstream.answer(() => stream.response);
-  stream.send(chunk('first '));
+  stream.send(first);
   const stop = new AbortController();
-  const response = await send(rawKey, {}, { signal: stop.signal });
+  const response = await send(rawKey, changes, { signal: stop.signal });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
   const left = { isAborted: false };
@@ -103,6 +103,10 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     expect(row).toMatchObject({ outcome: 'FAILED', reason: 'drained-without-usage', charge_micro: 0n });
     expect(Number(row?.estimated_tokens)).toBeGreaterThan(0);
     expect(await balance()).toBe(before);
+    const zeros = await begun(rawKey, {}, chunk('a', { usage: { prompt_tokens: 7, completion_tokens: 0 } }));
+    await zeros.leave();
+    await zeros.stream.left;
+    expect((await reasons(id, 2)).at(1)).toBe('FAILED drained-without-usage');
     // Within the free places no call is slowed down for it.
     expect(gateway.abandoned.isLimited(gateway.companyId)).toBe(false);
   });
@@ -115,6 +119,14 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
     await until(() => gateway.abandoned.draining() === 1);
     stream.send(`${usageChunk}data: {"error":{"message":"overloaded"}}\n\n`);
     expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
+
+    await until(() => gateway.abandoned.draining() === 0);
+    const counted = chunk('a', { usage: { prompt_tokens: 7, completion_tokens: 1 } });
+    const reset = await begun(rawKey, { n: 2 }, counted);
+    await reset.leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    reset.stream.fail();
+    expect((await reasons(id, 2)).at(1)).toBe('FAILED drained-without-usage');
   });
 
   test('a process that stops aborts the streams it drains', async () => {
@@ -149,7 +161,65 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
       ...{ limit: 2, used: 2, remaining: 0, one_stream_at_a_time: false },
     });
     const alerts = gateway.entries.filter(({ message }) => message.includes('keep being abandoned'));
-    expect(alerts.map(({ context }) => context.keyId)).toEqual([id, id]);
+    // Two were beyond the free ones: a repetition is logged when there are ten times as many.
+    expect(alerts.map(({ context }) => [context.keyId, context.count])).toEqual([[id, 1]]);
+  });
+
+  test('usage of one of several answers does not make a stream paid: beyond the free ones it is drained too', async () => {
+    await open({ mode: 'free', freePerHour: 1 });
+    const { rawKey, id } = await gateway.mint();
+    // As vLLM answers `continuous_usage_stats`: each chunk counts its own choice.
+    const first = chunk('a', { usage: { prompt_tokens: 7, completion_tokens: 1 } });
+    const free = await begun(rawKey, { n: 2 }, first);
+    await free.leave();
+    await free.stream.left;
+    const beyond = await begun(rawKey, { n: 2 }, first);
+    await beyond.leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    beyond.stream.send(usageChunk + done);
+    beyond.stream.end();
+    const all = await begun(rawKey, { n: 2 }, first + usageChunk);
+    await all.leave();
+    const single = await begun(rawKey, {}, first);
+    await single.leave();
+    const rows = await gateway.calls(id, 4);
+    expect(rows.map(({ reason, completion_tokens }) => [reason, completion_tokens])).toEqual([
+      [null, 1n],
+      ['drained', 5n],
+      [null, 5n],
+      [null, 1n],
+    ]);
+  });
+
+  test('zeros in every chunk do not make a stream paid; at its end they are usage', async () => {
+    await open({ mode: 'free', freePerHour: 1 });
+    const { rawKey, id } = await gateway.mint();
+    const zeros = (text: string) => chunk(text, { usage: { prompt_tokens: 7, completion_tokens: 0 } });
+    const free = await begun(rawKey, {}, zeros('a'));
+    await free.leave();
+    await free.stream.left;
+    const beyond = await begun(rawKey, {}, zeros('a'));
+    await beyond.leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    beyond.stream.send(zeros('b') + usageChunk + done);
+    beyond.stream.end();
+    await until(() => gateway.abandoned.draining() === 0);
+    const always = await begun(rawKey, {}, zeros('a'));
+    await always.leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    always.stream.send(zeros('b') + done);
+    always.stream.end();
+    // Before any text they count: nothing of the answer was written.
+    const silent = await begun(rawKey, {}, zeros(''));
+    await silent.leave();
+    const rows = await gateway.calls(id, 4);
+    expect(rows.map(({ reason, completion_tokens }) => [reason, completion_tokens])).toEqual([
+      ['client-left', null],
+      ['drained', 5n],
+      ['drained', 0n],
+      [null, 0n],
+    ]);
+    expect(Number(rows[0]?.estimated_tokens)).toBeGreaterThan(0);
   });
 
   test('a company has ten times as many, across all its keys', async () => {

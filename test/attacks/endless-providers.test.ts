@@ -65,7 +65,11 @@ test('a stored response whose provider does not answer is 503', async () => {
   const hangs = Promise.withResolvers<Response>();
   const usage = { input_tokens: 7, output_tokens: 5, total_tokens: 12 };
   const stored = { id: 'resp_silent', object: 'response', status: 'completed', store: true, usage };
-  gateway.upstream.answer(({ method }) => (method === 'GET' ? hangs.promise : Response.json(stored)));
+  gateway.upstream.answer(({ method }) => {
+    if (method !== 'GET') return Response.json(stored);
+    clock.setAhead(TIMEOUT_MS);
+    return hangs.promise;
+  });
   const created = { model: 'svc/chat-default', input: 'x' };
   expect((await post(`${gateway.url}/responses`, rawKey, created)).status).toBe(200);
   const headers = { authorization: `Bearer ${rawKey}` };

@@ -5,8 +5,10 @@ import type { Clock } from '../../src/ports/clock.ts';
 import {
   makeDocx,
   makeNestedZipBomb,
+  makeOdt,
   makePdf,
   makePdfBomb,
+  makeRtf,
   makeZipBomb,
   paragraph,
 } from '../doubles/made-up-documents.ts';
@@ -86,7 +88,11 @@ describe('G-7 documents made to break the reader', () => {
     ];
     for (const bytes of nested)
       expect(await reader.read(bytes)).toMatchObject({ outcome: expect.any(String) });
-    const tags = utf8(`<html>${'<div>'.repeat(1_000_000)}deep`);
+    expect(await reader.read(makeRtf('{\\shptxt\\trowd\\cell x'.repeat(20_000)))).toMatchObject({
+      reason: 'broken',
+    });
+    expect(await reader.read(makeRtf('\\bin2147483647 x'))).toMatchObject({ reason: 'broken' });
+    const tags = utf8(`<html>${'<div>'.repeat(300_000)}deep`);
     expect(await reader.read(tags)).toMatchObject({ outcome: 'read', text: 'deep' });
     await expectItGoesOn();
   });
@@ -94,10 +100,12 @@ describe('G-7 documents made to break the reader', () => {
   test('G-7 every prefix of a file, and every file with some bytes changed, gets a response', async () => {
     const random = createSeededRandom(42);
     const docx = makeDocx(paragraph('Ada Lovelace'));
+    const odt = makeOdt('<text:p>Ada Lovelace</text:p>');
+    const rtf = makeRtf('Ada Lovelace\\par');
     const html = utf8('<html><body><p>Ada Lovelace</p></body></html>');
     const outcomes = new Set<string>();
     for (let round = 0; round < 300; round += 1) {
-      const whole = random.pick([good, docx, html]);
+      const whole = random.pick([good, docx, html, odt, rtf]);
       const bytes = round % 3 === 0 ? whole.slice(0, random.below(whole.length)) : whole.slice();
       if (round % 3 === 1)
         for (let times = 0; times < 8; times += 1) bytes[random.below(bytes.length)] = random.below(256);

@@ -24,7 +24,9 @@ describe('budgets', () => {
   const opened = useResource(async () => {
     const gateway = await openGateway();
     const { database, sharedState } = gateway.parts;
-    const second = await openGateway({ database, sharedState });
+    // On the embedded engine one process defers charges: the second has the database as the platform process has it.
+    const { deferred: _deferredByTheFirst, ...undeferred } = database;
+    const second = await openGateway({ database: undeferred, sharedState });
     const close = async () => {
       await second.close();
       await gateway.close();
@@ -64,6 +66,26 @@ describe('budgets', () => {
     expect(answered.status).toBe(200);
     await answered.text();
   };
+
+  test('a call that began before its budget was set counts against it as soon as it has ended', async () => {
+    const { rawKey } = await gateway.mint({ project: 'late' });
+    const held = Promise.withResolvers<void>();
+    second.upstream.answer(async ({ body: sent }) => {
+      if (new TextDecoder().decode(sent).includes('waits')) await held.promise;
+      return Response.json(chatAnswer());
+    });
+    const before = second.upstream.received.length;
+    const waiting = pass(send(rawKey, { metadata: { what: 'waits' } }));
+    await until(() => second.upstream.received.length > before);
+    await budget({ scope: 'PROJECT', subject: 'late', monthlyMicro: COST_MICRO + 1n });
+    // Nothing is spent yet: the budget's level is read.
+    await pass(send(rawKey));
+    held.resolve();
+    await waiting;
+    for (const url of [gateway.url, second.url]) {
+      expect(await refusalOf(send(rawKey, {}, url))).toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    }
+  });
 
   test('an end user’s budget applies to calls of any key, route, process and form of answer', async () => {
     const [one, other] = [await gateway.mint(), await gateway.mint()];

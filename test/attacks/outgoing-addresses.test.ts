@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
 import { createApproveHost } from '../../src/adapters/outgoing-addresses/approve-host.ts';
 import type { ApproveHost } from '../../src/ports/outgoing-addresses.ts';
-import { httpProxyOf } from '../../src/start/settings/http-proxy.ts';
+import { exceptOwnHosts, httpProxyOf } from '../../src/start/settings/http-proxy.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { createShop } from '../contracts/payment-provider.contract.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
@@ -130,6 +130,27 @@ describe('hosts configured by users', () => {
     await clock.advance(1_000);
     expect(await outcomeOf(approve, 'provider.example')).toBe('unresolved');
     expect(await outcomeOf(approve, 'other.example')).toBe('unresolved');
+  });
+
+  test('a look-up that failed for want of a descriptor says nothing about the name, and is not remembered', async () => {
+    const clock = createManualClock();
+    let fault: 'descriptors' | null = null;
+    const addressesOf = async () => {
+      if (fault === null) return ['8.8.8.8'];
+      // What the runtime reports then.
+      throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
+    };
+    const approve = approving({ clock, addressesOf, localFaults: { explain: () => fault } });
+    await approve('provider.example');
+    fault = 'descriptors';
+    await clock.advance(20_000);
+    expect(await outcomeOf(approve, 'provider.example')).toBe('approved');
+    expect(await approve('other.example')).toMatchObject({
+      outcome: 'local-fault',
+      problem: expect.stringContaining('this machine lacks'),
+    });
+    fault = null;
+    expect(await outcomeOf(approve, 'other.example')).toBe('approved');
   });
 });
 
@@ -266,4 +287,16 @@ test('what the runtime sends through a proxy is what we take it to send there', 
     expect(httpProxyOf({ [name]: 'http://x' })?.(new URL('https://a.example/'))).toBe(true);
   }
   expect(httpProxyOf({ HTTP_PROXY: '', NO_PROXY: '*' })).toBeNull();
+});
+
+test('no proxy carries what this machine requests of itself, and the exceptions of the operator stay', () => {
+  const given = { HTTP_PROXY: 'http://x', HOST: ' 10.1.2.3 ', NO_PROXY: 'unused', no_proxy: 'a.example' };
+  const usesProxy = httpProxyOf(exceptOwnHosts(exceptOwnHosts(given)));
+  for (const host of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '10.1.2.3:8080', 'a.example']) {
+    expect([host, usesProxy?.(new URL(`http://${host}/`))]).toEqual([host, false]);
+  }
+  expect(usesProxy?.(new URL('http://10.1.2.4/'))).toBe(true);
+  expect(given.no_proxy).toBe('a.example,localhost,127.0.0.1,::1,10.1.2.3');
+  const unproxied = { HOST: '10.1.2.3' };
+  expect(exceptOwnHosts(unproxied)).toEqual({ HOST: '10.1.2.3' });
 });

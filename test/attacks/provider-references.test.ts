@@ -136,6 +136,8 @@ const WITH_TOOLS = {
   '/chat/completions': [
     `"messages":${item('{"type":"file","<file>":{"<file_id>":"file_of_another"}}')}`,
     '"tools":[{"type":"retrieval"}]',
+    '"<data_sources>":[{"type":"azure_search","parameters":{"index_name":"of_the_operator"}}]',
+    '"<deferred>":true',
   ],
 } as const;
 

@@ -143,6 +143,23 @@ describe('a key that a member pays for', () => {
   });
 });
 
+describe('a key that is created while its payer is removed', () => {
+  test('P-15 is refused or revoked, and so is one that is rotated then', async () => {
+    const leaver = await backend.person(gateway.companyId);
+    const old = await mint({ payerUserId: leaver.userId });
+    const input = { name: 'late', payer: 'USER', payerUserId: leaver.userId };
+    const answers = await Promise.all([
+      admin.answer<{ createApiKey: Minted }>(MINT, { input }),
+      admin.answer('mutation($id: ID!) { removeMember(userId: $id) }', { id: leaver.userId }),
+      admin.answer<{ rotateApiKey: Minted }>(ROTATE, { id: old.apiKey.id }),
+    ]);
+    expect(answers[1].errors).toBeUndefined();
+    const { database } = gateway.parts;
+    const live = 'select 1 from api_keys where payer_user_id = $1 and revoked_at is null';
+    expect(await database.query(live, [leaver.userId])).toEqual([]);
+  });
+});
+
 describe('credits of members', () => {
   test('P-19 are moved once per idempotency key, and never more than the company has', async () => {
     const once = await Promise.all(Array.from({ length: 5 }, () => grant(ada, 2, 'once')));

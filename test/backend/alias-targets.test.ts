@@ -378,6 +378,36 @@ describe('operators’ own aliases, set by super admins', () => {
     expect(JSON.stringify(rows)).not.toContain('sk-secret');
   });
 
+  test('a price, tools and a fee that are based on an older version are refused', async () => {
+    const { superAdmin } = backend.people;
+    const alias = 'svc/chat-cheap';
+    const versionNow = async () => {
+      type Versions = { modelAliases: { alias: string; version: string }[] };
+      const { modelAliases } = await superAdmin.ask<Versions>('{ modelAliases { alias version } }');
+      return modelAliases.find((one) => one.alias === alias)?.version;
+    };
+    for (const [set, variables] of [
+      [
+        `mutation($alias: String!, $price: AliasPriceInput!, $ifVersion: String) {
+          setAliasPrice(alias: $alias, price: $price, ifVersion: $ifVersion) { prompt } }`,
+        { price },
+      ],
+      [
+        `mutation($alias: String!, $input: AliasToolsInput!, $ifVersion: String) {
+          setAliasTools(alias: $alias, input: $input, ifVersion: $ifVersion) { alias } }`,
+        { input: { tools: [{ name: 'web_search', creditsPerUse: 1 }] } },
+      ],
+      [UPDATE, { input: { byokFeePercent: 5 } }],
+    ] as const) {
+      const ifVersion = await versionNow();
+      await superAdmin.ask(set, { alias, ifVersion, ...variables });
+      expect(await versionNow()).not.toBe(ifVersion);
+      expect(superAdmin.ask(set, { alias, ifVersion, ...variables })).rejects.toThrow(
+        'was changed since you opened it',
+      );
+    }
+  });
+
   test('an invalid value is refused with its field', async () => {
     const { superAdmin } = backend.people;
     const make = (changes: object) =>

@@ -126,6 +126,8 @@ describe('API keys', () => {
       code: 'BAD_USER_INPUT',
       field: 'expiresAt',
     });
+    const noDay = { id: apiKey.id, expiresAt: '2031-02-29T00:00:00Z' };
+    expect((await backend.people.admin.refusal(ROTATE_UNTIL, noDay)).extensions.code).toBe('BAD_USER_INPUT');
   });
 
   test('G-20 G-24 name and expiry of a live key can be changed; an expired one cannot be reactivated', async () => {

@@ -75,6 +75,26 @@ describePostgres('the backend on PostgreSQL', () => {
     }
   });
 
+  test('P-15 no key outlives the member who pays for it, created or rotated during the removal', async () => {
+    const mint = 'mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } } }';
+    const rotate = 'mutation($id: ID!) { rotateApiKey(id: $id) { apiKey { id } } }';
+    const remove = 'mutation($id: ID!) { removeMember(userId: $id) }';
+    for (let round = 0; round < 6; round += 1) {
+      const [admin, leaver] = await twoAdmins();
+      const input = { name: 'k', payer: 'USER', payerUserId: leaver.userId };
+      type Minted = { createApiKey: { apiKey: { id: string } } };
+      const { createApiKey: old } = await admin.ask<Minted>(mint, { input });
+      const [removed] = await Promise.all([
+        admin.answer(remove, { id: leaver.userId }),
+        leaver.answer(mint, { input }),
+        admin.answer(rotate, { id: old.apiKey.id }),
+      ]);
+      expect(removed.errors).toBeUndefined();
+      const live = 'select 1 from api_keys where payer_user_id = $1 and revoked_at is null';
+      expect(await database.query(live, [leaver.userId])).toEqual([]);
+    }
+  });
+
   test('P-8 of two concurrent changes of one password, the second is refused', async () => {
     const person = await backend.person(backend.companies.acme);
     const change = (to: string) =>

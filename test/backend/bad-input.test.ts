@@ -43,7 +43,7 @@ let calls = 0;
 const backend = useResource(() => openBackend());
 
 /** A user who may call everything, in a company of their own, from an IP address of their own. */
-async function everybody() {
+async function clientWithEveryRight() {
   calls += 1;
   const company = await backend.company('Target');
   await backend.person(company, { role: 'COMPANY_ADMIN' });
@@ -60,7 +60,7 @@ describe('bad input in every text of every operation', () => {
         const noise = Array.from({ length: 5 }, () =>
           random.text(random.below(60), ' \'"\\;%_$\u0007\u00e9{}[]<>'),
         );
-        const client = await everybody();
+        const client = await clientWithEveryRight();
         for (const text of [...NASTY, ...noise]) {
           const { errors } = await client.answer(
             documentOf(operation),

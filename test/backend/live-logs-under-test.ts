@@ -56,7 +56,9 @@ export async function openLiveLogs(changes: Partial<BackendParts> = {}) {
       },
       complete: () => ended.resolve({}),
     });
-    const watched = { lines, ended: ended.promise, stop: () => void client.dispose() };
+    // It rejects where the connection fails before it is open.
+    const stop = () => void Promise.resolve(client.dispose()).catch(() => {});
+    const watched = { lines, ended: ended.promise, stop };
     watches.push(watched);
     return watched;
   }

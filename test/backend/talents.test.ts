@@ -115,18 +115,18 @@ describe('talents', () => {
   });
 
   test('P-15 a profile that a user has edited is linked and not replaced', async () => {
-    const first = await create({ profile: profileOf('Ada', 'ada@example.org', '') });
+    const first = await create({ profile: profileOf('Ada Byron', 'ada@example.org', '') });
     await admin.ask(
       'mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }',
       {
         id: first.id,
-        profile: profileOf('Ada by hand', 'ada@example.org', ''),
+        profile: profileOf('Ada by hand Byron', 'ada@example.org', ''),
       },
     );
-    await create({ profile: profileOf('Ada again', 'ada@example.org', '') });
-    expect((await all()).map(({ name, version }) => [name, version])).toEqual([
-      ['Ada again', 1],
-      ['Ada by hand', 2],
+    await create({ profile: profileOf('Ada Byron', 'ada@example.org', '') });
+    expect((await all()).map(({ name, version, duplicateOf }) => [name, version, duplicateOf])).toEqual([
+      ['Ada Byron', 1, { id: first.id }],
+      ['Ada by hand Byron', 2, null],
     ]);
   });
 

@@ -7,6 +7,7 @@ import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { askAs, logIn, mailedLink, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { loadAgain, moveTo, settled } from './page-checks.ts';
+import { walkLoadingPages, walkUnknownOptions } from './walk-traps.ts';
 
 describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
   let admin: Visitor;
@@ -72,6 +73,81 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(posted).toBe(1);
     expect(operator.complaints).toEqual([]);
     await operator.close();
+  });
+
+  test('a dialog whose choices are missing or cannot be loaded has a button that closes it', async () => {
+    const operator = await world.visit();
+    const { page } = operator;
+    await logIn(page, world.demo.super_admin, `/companies?search=${world.demo.company_id}`);
+    let isDown = true;
+    await page.route('**/graphql', (route) => {
+      if (route.request().postData()?.includes('plans {') !== true) return route.continue();
+      return isDown ? route.abort() : route.fulfill({ json: { data: { plans: [] } } });
+    });
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Assign a plan' }).click();
+    await dialog.getByText('The server cannot be reached').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    isDown = false;
+    await page.getByRole('button', { name: 'Assign a plan' }).click();
+    await dialog.getByText('There is no postpaid plan').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    // A dry run changes nothing: two tabs that show one would otherwise load it again and again.
+    await page.evaluate(() => {
+      const heard: unknown[] = [];
+      const tabs = new BroadcastChannel('turnpike-session');
+      tabs.onmessage = ({ data }) => heard.push(data);
+      Object.assign(window, { heard });
+    });
+    await moveTo(page, '/stale-subscriptions');
+    await page.getByText('No stale subscriptions').waitFor();
+    await loadAgain(page);
+    await page.waitForFunction(() => (window as unknown as { heard: unknown[] }).heard.length > 0);
+    expect(await page.evaluate(() => (window as unknown as { heard: unknown[] }).heard)).toEqual(['changed']);
+    await operator.close();
+  });
+
+  test('a search begins once the typing has paused, not with each letter', async () => {
+    const { page, close } = await world.visit();
+    await page.clock.install();
+    await logIn(page, world.demo.super_admin, '/companies');
+    await settled(page);
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const searched: string[] = [];
+    page.on('request', (one) => {
+      const search = /"search":"([^"]+)"/.exec(one.postData() ?? '')?.[1];
+      if (search !== undefined) searched.push(search);
+    });
+    await page.getByLabel('Search').pressSequentially('nowhere');
+    expect(await page.getByLabel('Search').inputValue()).toBe('nowhere');
+    expect(new URL(page.url()).search).toBe('');
+    await page.clock.runFor(1_000);
+    await page.getByText('No company matches your search.').waitFor();
+    expect(searched).toEqual(['nowhere']);
+    // Enter does not wait.
+    await page.getByLabel('Search').fill(world.demo.company_id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('cell', { name: world.demo.company_id }).waitFor();
+    await close();
+  });
+
+  test('what is below a list that is loading appears with its rows', async () => {
+    const { page } = admin;
+    const isShown = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('matches(') === true) await isShown.promise;
+      await route.continue();
+    });
+    await moveTo(page, '/matches');
+    const weights = page.locator('section[aria-label=Weights]');
+    await weights.getByLabel('Skills').waitFor({ state: 'attached' });
+    expect(await weights.isVisible()).toBe(false);
+    isShown.resolve();
+    await weights.waitFor();
+    await page.unroute('**/graphql');
   });
 
   test('P-8 a log-out without a connection says that it did not succeed', async () => {
@@ -142,7 +218,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await moveTo(page, '/jobs');
     await page.getByLabel('Title').fill('Cook');
     await page.getByLabel('Description').fill('Cooking.');
-    await refused('**/graphql', 413, 'Add it', 'too large');
+    await refused('**/graphql', 413, 'Add the job', 'too large');
 
     await page.clock.install();
     await page.route('**/graphql', () => undefined);
@@ -164,6 +240,18 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.unrouteAll();
     await spend.getByRole('button', { name: 'Try again' }).click();
     await spend.getByRole('img', { name: /Credits spent by day/ }).waitFor();
+    // An empty list that cannot be loaded again does not say that there is nothing.
+    await moveTo(page, '/budgets');
+    await page.getByText('No budgets yet').waitFor();
+    await page.route('**/graphql', (route) => route.abort());
+    await loadAgain(page);
+    await page.getByRole('alert').getByText('The server cannot be reached').waitFor();
+    expect(await page.getByText('No budgets yet').count()).toBe(0);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No budgets yet').waitFor();
+    await walkUnknownOptions(page);
+    await walkLoadingPages(page);
     await close();
   });
 
@@ -311,14 +399,14 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
         heights.push(...added.map((one) => (one as HTMLElement).offsetHeight));
       }).observe(document.body, { childList: true, subtree: true });
     });
-    await button('Set the weights').click();
+    await button('Save the weights').click();
     await page.getByRole('status').getByText('Saved. The matches').waitFor();
     expect(await page.evaluate(() => (window as unknown as { places: string[] }).places)).toEqual(['']);
     // Its text has its place from the beginning: what is below does not move away from a click.
     const height = await page.getByRole('status').filter({ hasText: 'Saved. The matches' }).boundingBox();
     const heights = await page.evaluate(() => (window as unknown as { heights: number[] }).heights);
     expect(heights).toEqual([Math.round(height?.height ?? 0)]);
-    await isFocused('Set the weights');
+    await isFocused('Save the weights');
 
     const visitor = await world.visit();
     await visitor.page.goto('/forgotten-password');
@@ -356,7 +444,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await moveTo(page, '/requests?time=abc');
     await settled(page);
     const time = page.getByLabel('Time').locator('option:checked');
-    expect(await time.innerText()).toBe('All that is stored');
+    expect(await time.innerText()).toBe('All time');
     // The fields show what the URL filters by, and applying them does not change it.
     for (const [search, shown] of [
       ['?time=48', 'The last 48 hours'],
@@ -371,6 +459,148 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await button('Apply').click();
     await page.waitForURL(/time=48&model=/);
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
+  });
+
+  test('what is typed while a form is being sent is not cleared with it', async () => {
+    const { page } = admin;
+    await moveTo(page, '/team');
+    const address = page.getByLabel('E-mail', { exact: true });
+    const isTyped = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('inviteMember') === true) await isTyped.promise;
+      await route.continue();
+    });
+    const invitationOf = (email: string) => page.getByRole('cell', { name: email, exact: true });
+    await address.fill('first@typed.example');
+    await button('Send the invitation').click();
+    await button('Working…').waitFor();
+    await address.fill('second@typed.example');
+    isTyped.resolve();
+    await invitationOf('first@typed.example').waitFor();
+    await button('Send the invitation').waitFor();
+    expect(await address.inputValue()).toBe('second@typed.example');
+    await button('Send the invitation').click();
+    await invitationOf('second@typed.example').waitFor();
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=email]')?.value === '');
+    await page.unroute('**/graphql');
+    expect(admin.complaints).toEqual([]);
+  });
+
+  test('a key that is chosen before the name of the first one is known stays chosen', async () => {
+    const { page } = admin;
+    const ask = await askAs(world.demo, world.demo.company_admin);
+    const create = async (name: string) => {
+      const { createApiKey } = await ask<{ createApiKey: { apiKey: { id: string } } }>(
+        'mutation($name: String!) { createApiKey(input: { name: $name }) { apiKey { id } } }',
+        { name },
+      );
+      return createApiKey.apiKey.id;
+    };
+    const [first, second] = [await create('Named late'), await create('Chosen early')];
+    const isChosen = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('objectNames') === true) await isChosen.promise;
+      await route.continue();
+    });
+    // A whole load, so that no name is known.
+    await page.goto(`/requests?key=${first}`);
+    const keys = page.getByRole('combobox', { name: 'Key', exact: true });
+    await keys.locator(`option[value="${second}"]`).waitFor({ state: 'attached' });
+    expect(await keys.inputValue()).toBe(first);
+    await keys.selectOption(second);
+    const named = page.waitForResponse((one) => one.request().postData()?.includes('objectNames') === true);
+    isChosen.resolve();
+    await named;
+    await keys.locator(`option[value="${first}"]`).waitFor({ state: 'attached' });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+    expect(await keys.inputValue()).toBe(second);
+    await page.unroute('**/graphql');
+    await button('Clear').click();
+    expect(admin.complaints).toEqual([]);
+  });
+
+  test('a CV that was refused can be chosen again, and a cancelled choice keeps the reason', async () => {
+    const { page } = admin;
+    await moveTo(page, '/talents');
+    const chooser = page.getByLabel('Drop CVs here, or choose them');
+    await chooser.setInputFiles({ name: 'Empty.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) });
+    const refused = page.getByRole('alert').filter({ hasText: 'Empty.txt' });
+    await refused.getByRole('button', { name: 'Send it again' }).waitFor();
+    // A browser reports a file only if it differs from the value of the field.
+    expect(await chooser.inputValue()).toBe('');
+    await chooser.dispatchEvent('change');
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+    expect(await refused.count()).toBe(1);
+    expect(admin.complaints).toEqual([]);
+  });
+
+  test('the playground says that it waits, and keeps no empty answer of a call that failed', async () => {
+    const { page, close } = await world.visit();
+    await logIn(page, world.demo.company_admin, '/playground');
+    const isSeen = Promise.withResolvers<void>();
+    const answers = `${world.demo.gateway_url}/chat/completions`;
+    await page.route(answers, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await isSeen.promise;
+      return route.fulfill({
+        status: 503,
+        headers: { 'access-control-allow-origin': '*' },
+        json: { error: { message: 'No provider answers.', code: 'LLM_GATEWAY_UNAVAILABLE' } },
+      });
+    });
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Waiting for the model…').waitFor();
+    isSeen.resolve();
+    await page.getByRole('alert').getByText('No provider answers.').waitFor();
+    await page.getByText('No answer yet').waitFor();
+    await close();
+  });
+
+  test('a list that is wider than the window keeps its buttons in view, and decimal points are below each other', async () => {
+    const { page, close } = await world.visit({ width: 1024 });
+    await logIn(page, world.demo.company_admin, '/requests');
+    await call('Hello');
+    await loadAgain(page);
+    const details = page.getByRole('button', { name: /^Details of / }).first();
+    await details.waitFor();
+    const box = await details.boundingBox();
+    const scroller = await page.locator('.scroller').first().boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(
+      (scroller?.x ?? 0) + (scroller?.width ?? 0),
+    );
+
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('creditTransactions(') !== true) return route.continue();
+      const node = {
+        type: 'ADJUSTMENT',
+        source: 'x',
+        reason: null,
+        expiresAt: null,
+        createdAt: '2030-01-02T03:04:05Z',
+      };
+      const amounts = [1_000, -0.00025, 0.5, 0].map((credits, at) => ({
+        ...{ ...node, id: `t${at}` },
+        ...{ credits, balanceAfter: 10 - credits },
+      }));
+      const creditTransactions = { nodes: amounts, pageInfo: { hasNextPage: false, endCursor: null } };
+      return route.fulfill({ json: { data: { creditTransactions } } });
+    });
+    await moveTo(page, '/billing');
+    const amounts = page.locator('td[data-name="Credits"] .aligned');
+    await amounts.nth(3).waitFor();
+    expect(await amounts.allInnerTexts()).toEqual(['+1,000.00', '-0.00025', '+0.50', '0']);
+    // Where the whole number ends.
+    const points = await amounts.evaluateAll((all) =>
+      all.map((one) => {
+        const [text, range] = [one.firstChild as Text, document.createRange()];
+        const point = text.data.indexOf('.');
+        range.setStart(text, 0);
+        range.setEnd(text, point < 0 ? text.data.length : point);
+        return Math.round(range.getBoundingClientRect().right);
+      }),
+    );
+    expect(new Set(points).size).toBe(1);
+    await close();
   });
 
   test('Escape closes the menu of a narrow window, and the focus is at its button', async () => {
@@ -415,8 +645,8 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await moveTo(page, '/profile');
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('New password').fill(`${password}-new`);
-    await button('Change it').click();
-    await page.getByText('It is changed').waitFor();
+    await button('Change the password').click();
+    await page.getByText('Your password was changed').waitFor();
     await page.waitForFunction(() =>
       [...document.querySelectorAll<HTMLInputElement>('input[type=password]')].every(
         ({ value }) => value === '',

@@ -44,7 +44,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     const { page } = admin;
     const key = await mint('first');
     expect(key.length).toBeGreaterThan(20);
-    await page.getByRole('row').filter({ hasText: 'first' }).getByText('all, also later ones').waitFor();
+    await page.getByRole('row').filter({ hasText: 'first' }).getByText('all, including new ones').waitFor();
     expect(await page.content()).not.toContain(key);
     const before = Number(await numberOf(page));
     expect((await call(key)).status).toBe(200);
@@ -85,7 +85,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await page.waitForURL(`${world.demo.sandbox_url}/**`);
     await page.getByRole('button', { name: /pay/i }).first().click();
     await page.waitForURL(/\/billing\?checkout=success/);
-    await page.getByText('The payment went through').waitFor();
+    await page.getByText('Your payment succeeded').waitFor();
     const bought = await balanceUntil(page, (now) => now > before);
     await appears(page, transactions(page).getByRole('cell', { name: 'Pack purchase' }).first());
 

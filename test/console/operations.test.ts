@@ -6,7 +6,15 @@ import { givenChromium } from '../services/given.ts';
 import { askAs, type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
 import { mockLogStream } from './mocked-log-stream.ts';
-import { appears, isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
+import {
+  appears,
+  isWholeEverywhere,
+  keepPicture,
+  loadAgain,
+  moveTo,
+  settled,
+  violationsOf,
+} from './page-checks.ts';
 import { OPERATIONS } from './page-lists.ts';
 
 const ABSURD_ANSWER = {
@@ -78,7 +86,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     }
     await row('Gateway').getByText('database: up').waitFor();
     const machines = page.getByRole('region', { name: 'Machines' });
-    await machines.getByText(/^\d+ % of (one core|\d+ cores)/).waitFor();
+    await machines.getByText(/^\d+% of (one core|\d+ cores)/).waitFor();
     await machines
       .getByText(/ of \d+\.\d GB$/)
       .first()
@@ -100,7 +108,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     // A list typed into one field is no address.
     await dialog.getByLabel('Address').fill(`http://${host}/v1, some-model, 3`);
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await dialog.getByText(/^Address: its address must .* no comma and no space/).waitFor();
+    await dialog.getByText(/^Address: Its address must .* no comma and no space/).waitFor();
     // The error belongs to its field, of the test button too, and of a group of fields that is closed.
     expect(await isMarked(dialog.getByLabel('Address'))).toBe(true);
     await dialog.getByLabel('Address').fill('ftp://provider');
@@ -242,7 +250,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   test('P-24 the audit shows whether the books agree with the payment provider, and starts at a click', async () => {
     await open('/audit-report', 'Audit');
     await page.getByText('The books agree with the payment provider.').waitFor();
-    await page.getByText('Nothing differs.').waitFor();
+    await page.getByText('No differences').waitFor();
     await page.getByRole('button', { name: 'Start an audit now' }).click();
     await until(async () => await page.getByRole('button', { name: 'Start an audit now' }).isEnabled());
     expect(await violationsOf(page)).toEqual([]);
@@ -353,7 +361,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('svc/chat-cheap').first().getByRole('button', { name: 'Drop' }).click();
     await dialog.getByLabel('Reason').fill('A fault of the provider.');
     await dialog.getByRole('button', { name: 'Drop it' }).click();
-    await page.getByText('No usage is withheld.').waitFor();
+    await page.getByText('Usage that needs a decision is listed here.').waitFor();
     await page.getByLabel('Show').selectOption('all');
     await row('The provider is right.').getByText('Posted').waitFor();
     await row('A fault of the provider.').getByText('Dropped').waitFor();
@@ -493,7 +501,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await until(async () => {
       await page.getByLabel('Request id').fill(requestId);
       await page.getByLabel('Service').selectOption('backend');
-      await page.getByLabel('At least').selectOption('WARN');
+      await page.getByLabel('Lowest level').selectOption('WARN');
       await apply();
       return (await found.count()) > 0;
     });
@@ -526,6 +534,29 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     const shown = await lines.locator('div').allInnerTexts();
     expect(shown.filter((line) => !line.includes(requestId))).toEqual([]);
     expect(await violationsOf(page)).toEqual([]);
+  });
+
+  test('A-8 the stack of an error stays open when newer lines come above it', async () => {
+    const line = (message: string, stack?: string) => ({
+      ...{ timestamp: '2030-01-02T03:04:05.678Z', level: 'ERROR', message },
+      context: stack === undefined ? null : { error: { message: 'broken', stack } },
+    });
+    let nodes = [line('the one that is read', 'at first.ts:1'), line('an older one', 'at second.ts:1')];
+    await page.route('**/graphql', (route) => {
+      if (route.request().postData()?.includes('logEntries(') !== true) return route.continue();
+      const logEntries = { nodes, pageInfo: { hasNextPage: false, endCursor: null } };
+      return route.fulfill({ json: { data: { logEntries } } });
+    });
+    await open('/services', 'Services');
+    await open('/logs?show=stored', 'Logs');
+    await row('the one that is read').locator('summary').click();
+    await page.getByText('at first.ts:1').waitFor();
+    nodes = [line('the newest', 'at third.ts:1'), ...nodes];
+    await loadAgain(page);
+    await row('the newest').waitFor();
+    expect(await page.getByText('at first.ts:1').isVisible()).toBe(true);
+    expect(await page.getByText('at third.ts:1').isVisible()).toBe(false);
+    await page.unroute('**/graphql');
   });
 
   test('G-29 companies show their balance and whether their calls are admitted', async () => {
@@ -575,6 +606,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.getByRole('button', { name: 'Set ceilings' }).click();
     await dialog.getByText('The ceilings are set.').waitFor();
     await dialog.getByText(/of 50$/).waitFor();
+    // Only what was changed since the form was opened or saved: another person may have set the others.
+    const sent = page.waitForRequest((one) => one.postData()?.includes('setCompanyCeilings') === true);
+    await dialog.getByLabel('Live API keys').fill('');
+    await dialog.getByRole('button', { name: 'Set ceilings' }).click();
+    expect((await sent).postDataJSON().variables.input).toEqual({ apiKeys: null });
+    await dialog.getByText(/of 50$/).waitFor({ state: 'detached' });
     for (const width of [390, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await violationsOf(page)).toEqual([]);

@@ -110,6 +110,14 @@ async function equalNames(page: Page): Promise<string[]> {
   });
 }
 
+/** A page whose content fits into the window, and that scrolls nevertheless: something invisible is below it. */
+async function scrollsForNothing(page: Page): Promise<boolean> {
+  return await page.evaluate(() => {
+    const { bottom } = document.querySelector('.frame, .alone')?.getBoundingClientRect() ?? { bottom: 0 };
+    return bottom + scrollY <= innerHeight && document.documentElement.scrollHeight > innerHeight;
+  });
+}
+
 const WIDTHS = [360, 768, 1440];
 
 /**
@@ -130,6 +138,7 @@ export async function isWholeEverywhere(
     if (width !== 768)
       expect([where, await violationsOf(page, { isInFrame: !isFirst })]).toEqual([where, []]);
     if (width === 1440) expect([where, await equalNames(page)]).toEqual([where, []]);
+    if (width === 1440) expect([where, await scrollsForNothing(page)]).toEqual([where, false]);
     await keepPicture(page, `${who}${where}`);
   }
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });

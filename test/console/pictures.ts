@@ -155,6 +155,8 @@ async function ofCompany(world: BrowserSystem): Promise<void> {
   const { talentId } = await fillCompany(demo);
   await moveTo(page, '/usage?by=project');
   await page.getByText('reports', { exact: true }).first().waitFor();
+  // A chart that is drawn again does not know where the pointer is.
+  await settled(page);
   await page.evaluate(() => scrollTo(0, 250));
   await page.mouse.move(900, 180);
   await take(page, 'usage');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { editedProfile } from '../../console/pages/hiring/talent-edited.ts';
+import { editedProfile, fieldText } from '../../console/pages/hiring/talent-edited.ts';
 import {
   evidenceOf,
   experienceWords,
@@ -44,7 +44,7 @@ describe('P-15 the text of a CV with the places of its values', () => {
 test('P-15 an edited profile keeps fields that the form does not show', () => {
   const whole = {
     basics: { name: 'Ada', profiles: [{ network: 'x' }], location: { city: 'Leeds', countryCode: 'GB' } },
-    work: [{ position: 'Welder', highlights: ['TIG'] }, { position: 'Cook' }],
+    work: [{ position: 'Welder', highlights: ['TIG', 'MIG'], url: 'x' }, { position: 'Cook' }],
     skills: [{ name: 'TIG', canonical: 'tig welding' }],
     current_title: 'Welder',
   };
@@ -53,6 +53,7 @@ test('P-15 an edited profile keeps fields that the form does not show', () => {
     city: 'York',
     skills: 'TIG\nMAG',
     'work.0.position': 'Senior welder',
+    'work.0.highlights': 'TIG\n\n MAG ',
   };
   const text = (name: string) => typed[name] ?? '';
   const sections = {
@@ -69,8 +70,13 @@ test('P-15 an edited profile keeps fields that the form does not show', () => {
       location: { city: 'York', countryCode: 'GB' },
     },
     // The second one was emptied, and so is gone.
-    work: [{ position: 'Senior welder', highlights: ['TIG'] }],
+    work: [{ position: 'Senior welder', highlights: ['TIG', 'MAG'], url: 'x' }],
     skills: [{ name: 'TIG', canonical: 'tig welding' }, { name: 'MAG' }],
     current_title: 'Welder',
   });
+  expect([fieldText(['TIG', 'MAG']), fieldText('Welder'), fieldText(null)]).toEqual([
+    'TIG\nMAG',
+    'Welder',
+    '',
+  ]);
 });

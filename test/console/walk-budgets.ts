@@ -27,7 +27,7 @@ async function add(page: Page, scope: string, fill: () => Promise<void>): Promis
 /** A budget refuses once it is used up; it is edited, raised, and deleted. */
 export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/budgets');
-  await page.getByText('There is none yet').waitFor();
+  await page.getByText('No budgets yet').waitFor();
   await add(page, 'END_USER', async () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('textbox', { name: 'End user' }).fill('visitor-7');
@@ -44,6 +44,7 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/budgets');
   const row = page.getByRole('row').filter({ hasText: 'the end user visitor-7' });
   await row.getByText('calls are refused').waitFor();
+  expect(await row.getByRole('progressbar').getAttribute('class')).toBe('bad');
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
     expect(await violationsOf(page)).toEqual([]);
@@ -51,12 +52,12 @@ export async function walkBudgets(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Edit the budget of the end user visitor-7').click();
   await page.getByRole('spinbutton', { name: 'Credits a month' }).fill('50');
   await button(page, 'Save').click();
-  await row.getByText('refuses calls').waitFor();
+  await row.getByText('Refuses calls').waitFor();
   expect(await call(demo, 'visitor-7')).toBe(200);
   await moveTo(page, '/usage?by=end_user');
   for (const user of ['visitor-7', 'visitor-8'])
     await page.getByText(user, { exact: true }).first().waitFor();
-  await page.getByRole('combobox', { name: 'By' }).first().selectOption('PROJECT');
+  await page.getByRole('combobox', { name: 'Group by' }).first().selectOption('PROJECT');
   await page.waitForURL(/by=project/);
   await moveTo(page, '/budgets');
   for (const name of ['the company', 'the end user visitor-7']) {

@@ -1,6 +1,7 @@
 /** Every form of the company's own pages, clicked once; what is refused is said in words, with the request id. */
 import { expect } from 'bun:test';
 import type { Page, Request } from 'playwright-core';
+import { until } from '../doubles/until.ts';
 import { chatAnswer, type ScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import type { DemoFile } from '../system/running-system.ts';
 import { askAs } from './browser-system.ts';
@@ -25,6 +26,7 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await inDialog(page, 'Cancel').click();
   await button(page, 'Create a key').click();
   await page.getByLabel('Name').fill('narrow');
+  await confirmsBeforeBack(page, 'not saved');
   await page.getByLabel('usage:read').uncheck();
   await page.getByLabel('svc/chat-premium').uncheck();
   await page.getByLabel('Expires').fill('2020-01-01T10:00');
@@ -175,11 +177,13 @@ export async function walkProviderKeys(page: Page, provider: ScriptedUpstream): 
   await moveTo(page, '/provider-keys');
   await button(page, 'Store a key').click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('12.5 % of the price').waitFor({ state: 'attached' });
+  await dialog.getByText('12.5% of the price').waitFor({ state: 'attached' });
   await dialog.getByLabel('Key').fill(wrong);
   await inDialog(page, 'Test and store').click();
   await dialog.getByText('The provider answered with status 401').waitFor();
   expect(await dialog.innerText()).not.toContain(wrong);
+  // It is not stored: Escape asks before it closes the dialog.
+  expect(await dialog.locator('form[data-touched]').count()).toBe(1);
   expect(await violationsOf(page)).toEqual([]);
   await dialog.getByLabel('Key').fill(right);
   await inDialog(page, 'Test and store').click();
@@ -197,7 +201,7 @@ export async function walkProviderKeys(page: Page, provider: ScriptedUpstream): 
 /** Failures by what they are split by, each as a file too; the request id is the one the caller got. */
 export async function walkUsage(page: Page): Promise<void> {
   await moveTo(page, '/usage');
-  const failures = card(page, 'Failures and why');
+  const failures = card(page, 'Failures by reason');
   await failures.getByText('The key may not call this model').waitFor();
   await failures.getByRole('link', { name: 'See the keys' }).waitFor();
   for (const [split, shown] of [
@@ -209,16 +213,16 @@ export async function walkUsage(page: Page): Promise<void> {
     await failures.getByRole('cell', { name: shown }).waitFor();
   }
   const file = page.waitForEvent('download');
-  await button(page, 'Save failures as CSV').click();
+  await button(page, 'Download failures as CSV').click();
   const lines = (await Bun.file((await (await file).path()) ?? '').text()).split('\r\n');
   expect(lines[0]).toBe('Why,Code,Outcome,Answered,Key,Calls,Last');
   expect(lines[1]).toStartWith('The key may not call this model,LLM_MODEL_NOT_ALLOWED,REFUSED,403,narrow');
-  await card(page, 'The latest of them').getByText(/^req_/).first().waitFor();
+  await card(page, 'Latest failures').getByText(/^req_/).first().waitFor();
   await walkChart(page);
   await page.getByLabel('Time').selectOption('90');
-  await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('DAY');
+  await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('DAY');
   const usage = page.waitForEvent('download');
-  await button(page, 'Save as CSV').click();
+  await button(page, 'Download CSV').click();
   expect((await usage).suggestedFilename()).toBe('usage-day.csv');
   await walkManyEndUsers(page);
 }
@@ -235,8 +239,8 @@ async function walkManyEndUsers(page: Page): Promise<void> {
     if (!route.request().postData()?.includes('"END_USER"')) return await route.fallback();
     await route.fulfill({ json: { data: { usage: { totals, rows } } } });
   });
-  await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('END_USER');
-  const drawn = card(page, 'In detail');
+  await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('END_USER');
+  const drawn = card(page, 'Breakdown');
   await drawn.getByText('500 of 1,200 rows are shown.').waitFor();
   expect(await drawn.locator('tbody tr').count()).toBe(500);
   await button(page, 'Show more').click();
@@ -265,6 +269,7 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   await refused(page, /already|taken|account/i);
   await page.getByLabel('E-mail').fill('late@people.example');
   await page.getByLabel('Role').selectOption('COMPANY_ADMIN');
+  await confirmsBeforeBack(page, 'not saved');
   await button(page, 'Send the invitation').click();
   const row = page.getByRole('row').filter({ hasText: 'late@people.example' });
   await row.getByText('Company admin').waitFor();
@@ -274,7 +279,7 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/team');
   await page.getByRole('link', { name: 'Company settings', exact: true }).click();
   const tabs = page.getByRole('navigation', { name: 'Company settings' });
-  await tabs.getByRole('link', { name: 'API Keys' }).click();
+  await tabs.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
   await tabs.getByRole('link', { name: 'Profile' }).click();
   await page.getByLabel('Name').fill('Demo Company Ltd');
@@ -290,6 +295,12 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   await page.getByText('The profile is saved').waitFor();
   await moveTo(page, '/');
   await page.getByText('Demo Company Ltd, the last 30 days.').waitFor();
+  // One request for the names in all rows, not one for each.
+  let named = 0;
+  const countNames = (request: Request) => {
+    if (request.postData()?.includes('objectNames') === true) named += 1;
+  };
+  page.on('request', countNames);
   await moveTo(page, '/audit');
   const renamed = page
     .getByRole('row')
@@ -297,6 +308,9 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
     .first();
   await renamed.locator('summary').click();
   await renamed.getByText('Request id').waitFor();
+  await until(async () => named > 0);
+  page.off('request', countNames);
+  expect(named).toBe(1);
   await walkAuditLog(page, demo);
 }
 
@@ -371,11 +385,11 @@ export async function walkProfile(page: Page, person: { email: string; password:
   await moveTo(page, '/profile');
   await page.getByLabel('Current password').fill('not this one');
   await page.getByLabel('New password').fill('another good password');
-  await button(page, 'Change it').click();
+  await button(page, 'Change the password').click();
   await refused(page, /password/i);
   await page.getByLabel('Current password').fill(person.password);
-  await button(page, 'Change it').click();
-  await page.getByText('It is changed').waitFor();
+  await button(page, 'Change the password').click();
+  await page.getByText('Your password was changed').waitFor();
   await page.getByText('The last admin of a company cannot leave.').waitFor();
   expect(await button(page, 'Leave the company').count()).toBe(0);
   await page.getByText('Chrome on Linux').first().waitFor();
@@ -388,7 +402,7 @@ export async function walkBilling(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Close').click();
   await page.getByText('Nothing was bought').waitFor({ state: 'detached' });
   const statement = page.waitForEvent('download');
-  await button(page, 'Statement of 90 days as CSV').click();
+  await button(page, 'Download statement (90 days)').click();
   expect((await statement).suggestedFilename()).toBe('credits.csv');
   const transactions = card(page, 'Transactions');
   await page.getByLabel('Kind').selectOption('USAGE');
@@ -400,7 +414,7 @@ export async function walkBilling(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Kind').selectOption('not-usage');
   await transactions.getByRole('cell', { name: 'Usage', exact: true }).first().waitFor({ state: 'detached' });
   await transactions.getByRole('row').nth(1).waitFor();
-  await page.getByLabel('Words of the reason').fill('no such words');
+  await page.getByLabel('Reason contains').fill('no such words');
   await page.getByText('No such transaction').waitFor();
   await page.goBack();
   expect(await page.getByLabel('Kind').inputValue()).toBe('USAGE');
@@ -426,7 +440,7 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Set the alerts').click();
   await refused(page, /Balances, in credits: 1 to 5/);
   await page.getByLabel('Balances, in credits').fill('2.5, 500');
-  await page.getByLabel('Shares of limits, in percent').fill('90 %');
+  await page.getByLabel('Shares of limits, in percent').fill('90%');
   await page.getByLabel(demo.company_admin.email).check();
   await page.keyboard.press('Enter');
   await page.getByText('Saved. It takes effect now.').waitFor();
@@ -442,15 +456,15 @@ async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Set the alerts').click();
   await refused(page, /changed/);
   await inDialog(page, 'Cancel').click();
-  await card(page, 'What is watched').getByText('when 500.00 and 2.50 credits are left').waitFor();
-  await card(page, 'What is watched').getByText('at 90 % of the monthly limit').waitFor();
-  await card(page, 'Recipients').getByText('Those who were chosen').waitFor();
-  await button(page, 'Switch off').click();
-  await inDialog(page, 'Switch off').click();
+  await card(page, 'Thresholds').getByText('when 500.00 and 2.50 credits are left').waitFor();
+  await card(page, 'Thresholds').getByText('at 90% of the monthly limit').waitFor();
+  await card(page, 'Recipients').getByText('The people you chose').waitFor();
+  await button(page, 'Turn off').click();
+  await inDialog(page, 'Turn off').click();
   await page.getByText('Alerts are off').waitFor();
-  await button(page, 'Switch on').click();
+  await button(page, 'Turn on').click();
   await page.getByText('Alerts are off').waitFor({ state: 'detached' });
-  await card(page, 'What is watched').getByText('500.00').waitFor();
+  await card(page, 'Thresholds').getByText('500.00').waitFor();
 }
 
 /** A webhook is added, its secret shown once, tested, changed from an outdated page, looked into and deleted. */
@@ -504,7 +518,7 @@ async function walkAlertChannels(page: Page): Promise<void> {
 export async function walkAlertsAndAgents(page: Page, demo: DemoFile): Promise<void> {
   await moveTo(page, '/alerts');
   await card(page, 'Recipients').getByText(demo.company_admin.email).waitFor();
-  await card(page, 'What is watched').getByText('narrow').waitFor();
+  await card(page, 'Thresholds').getByText('narrow').waitFor();
   await walkAlertSettings(page, demo);
   await walkAlertChannels(page);
   await page.getByRole('link', { name: 'Agents and MCP' }).click();

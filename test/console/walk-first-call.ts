@@ -30,7 +30,7 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
 
   await page.goto(await mailedLink(world.demo, email, 'verify-email'));
   await button(page, 'Verify the address').click();
-  await page.getByRole('link', { name: 'Go on to the console' }).click();
+  await page.getByRole('link', { name: 'Continue to the console' }).click();
   await steps.nth(0).getByText('Done').waitFor();
   await steps.nth(1).getByText('Done').waitFor();
   await button(page, 'Create a key').click();

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { CV } from './filled-company.ts';
 import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { confirmsBeforeBack } from './walk-traps.ts';
 
 const cvOf = (name: string, place: string) =>
   CV.replace('Grace Miller', name).replace('grace.miller', place).replace('0958', place);
@@ -23,12 +24,22 @@ const card = (page: Page, name: string) => page.getByRole('region', { name, exac
 
 /** Added, edited, closed and opened again; another one pasted and published. */
 export async function walkJobs(page: Page): Promise<void> {
+  const held = Promise.withResolvers<void>();
+  await page.route('**/graphql', async (route) => {
+    if (route.request().postData()?.includes('jobs(first: 20') === true) await held.promise;
+    await route.continue();
+  });
   await moveTo(page, '/jobs');
+  // The rows would move a form that is there before them.
+  await page.getByRole('status', { name: 'Loading' }).waitFor();
+  expect(await page.getByLabel('Title').count()).toBe(0);
+  held.resolve();
+  await page.unrouteAll({ behavior: 'wait' });
   await page.getByLabel('Title').fill('Welder');
   await page.getByLabel('Description').fill('Welding of pipes by TIG in our workshop.');
-  await page.getByLabel('Must have, one a line').fill('TIG welding\nlicence to travel');
+  await page.getByLabel('Must have, one per line').fill('TIG welding\nlicence to travel');
   await page.getByLabel('Months of experience').fill('12');
-  await button(page, 'Add it').click();
+  await button(page, 'Add the job').click();
   await page.getByRole('link', { name: 'Welder', exact: true }).click();
   await heading(page, 'Welder');
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
@@ -36,9 +47,11 @@ export async function walkJobs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Cancel' }).click();
   await heading(page, 'Welder');
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
-  expect(await page.getByLabel('Must have, one a line').inputValue()).toBe('TIG welding\nlicence to travel');
+  expect(await page.getByLabel('Must have, one per line').inputValue()).toBe(
+    'TIG welding\nlicence to travel',
+  );
   await page.getByLabel('Title').fill('Welder (TIG)');
-  await page.getByLabel('Must have, one a line').fill('TIG welding');
+  await page.getByLabel('Must have, one per line').fill('TIG welding');
   await page.getByLabel('Place').fill('Leeds');
   await button(page, 'Save').click();
   await heading(page, 'Welder (TIG)');
@@ -59,7 +72,7 @@ export async function walkJobs(page: Page): Promise<void> {
 
   await page.getByRole('link', { name: '← Jobs' }).click();
   await page.getByLabel('Text of the advertisement').fill(POSTING);
-  await button(page, 'Read it').click();
+  await button(page, 'Read the advertisement').click();
   await page.getByRole('link', { name: /forklift driver/i }).click();
   await button(page, 'Publish').click();
   await inDialog(page, 'Publish').click();
@@ -73,7 +86,7 @@ export async function walkJobs(page: Page): Promise<void> {
 async function decideProposal(page: Page): Promise<void> {
   await moveTo(page, '/talents');
   await page.getByLabel('Text of the CV').fill(CV.replace('Senior Welder', 'Chief Welder'));
-  await button(page, 'Read it').click();
+  await button(page, 'Read the CV').click();
   await page.getByText('A newer CV proposes changes').waitFor();
   await page.getByRole('link', { name: 'Grace Miller' }).last().click();
   const proposal = card(page, 'A newer CV proposes changes');
@@ -110,8 +123,10 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByLabel('Headline').fill('Welder with papers');
   await button(page, 'Add a language').click();
   await page.getByLabel('Language', { exact: true }).first().fill('Welsh');
-  await page.getByLabel('How well').first().fill('fluent');
-  await page.getByLabel('Skills, one a line').fill('TIG welding\nOrbital welding');
+  await page.getByLabel('Level').first().fill('fluent');
+  await page.getByLabel('Skills, one per line').fill('TIG welding\nOrbital welding');
+  const points = page.getByLabel('Points, one per line').first();
+  await points.fill(`${await points.inputValue()}\nInspection of seams`);
   await button(page, 'Add a position').click();
   const focused = () => page.evaluate(() => document.activeElement?.closest('fieldset, h1')?.textContent);
   expect(await focused()).toContain('Work 1');
@@ -120,6 +135,8 @@ export async function walkTalents(page: Page): Promise<void> {
   await button(page, 'Save').click();
   await page.getByText('Welder with papers').first().waitFor();
   await card(page, 'Languages').getByText('Welsh').waitFor();
+  await card(page, 'Work').getByText('Training of three apprentices').waitFor();
+  await card(page, 'Work').getByText('Inspection of seams').waitFor();
   await card(page, 'History').getByText('Edited').waitFor();
   // Fields that were not edited still link to their place in the text; edited ones do not.
   expect(await button(page, 'grace.miller@example.org').count()).toBe(1);
@@ -131,7 +148,7 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByLabel('Drop CVs here, or choose them').setInputFiles(file);
   await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
   await page.getByLabel('Text of the CV').fill(cvOf('Paula Smith', '0111'));
-  await button(page, 'Read it').click();
+  await button(page, 'Read the CV').click();
   await page.getByRole('link', { name: 'Paula Smith' }).click();
   const download = page.waitForEvent('download');
   await button(page, 'Export').click();
@@ -151,17 +168,17 @@ export async function walkMatches(page: Page): Promise<void> {
   const row = page.getByRole('row').filter({ hasText: 'Grace Miller' }).filter({ hasText: 'Welder (TIG)' });
   await row.getByRole('button', { name: 'Reasons' }).click({ timeout: 40_000 });
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('The talent fulfils the job').waitFor();
+  await dialog.getByText('The talent fits the job').waitFor();
   await dialog.getByRole('cell', { name: 'Skills' }).waitFor();
   // The job has one must-have and asks for experience: what is counted besides must-haves is named.
   const met = await dialog.getByText(/^Meets \d+ of \d+/).innerText();
-  expect(met).toBe('Meets 2 of 2 requirements: must-haves and experience.');
+  expect(met).toBe('Meets 2 of 2 requirements, including experience.');
   await inDialog(page, 'Close').click();
   await page.getByLabel('Titles').fill('101');
-  await button(page, 'Set the weights').click();
+  await button(page, 'Save the weights').click();
   expect(await page.getByText('Saved. The matches').count()).toBe(0);
   await page.getByLabel('Titles').fill('25');
-  await button(page, 'Set the weights').click();
+  await button(page, 'Save the weights').click();
   await page.getByText('Saved. The matches are being scored again.').waitFor();
   await row.getByRole('link', { name: 'Grace Miller' }).click();
   await page.locator('main').getByRole('link', { name: 'Matches' }).click();
@@ -178,6 +195,7 @@ export async function walkMeetings(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'Room' }).fill('Forge');
   await page.getByLabel('Starts').fill(tomorrow);
   await page.getByLabel('Minutes').fill('45');
+  await confirmsBeforeBack(page, 'not saved');
   await page.getByRole('combobox', { name: 'Job' }).selectOption({ label: 'Welder (TIG)' });
   await page.getByRole('combobox', { name: 'Talent' }).selectOption({ label: 'Grace Miller' });
   await button(page, 'Announce').click();
@@ -202,7 +220,7 @@ async function passOnSummary(page: Page): Promise<void> {
   expect(saved.suggestedFilename()).toBe('forge.md');
   // A button that is disabled while it is busy loses the focus.
   await page.waitForFunction(() => document.activeElement?.textContent === 'Save as Markdown');
-  await card(page, 'Pass it on').getByRole('checkbox').first().check();
+  await card(page, 'Share the summary').getByRole('checkbox').first().check();
   const mailed = page.waitForResponse((response) =>
     (response.request().postData() ?? '').includes('mailMeetingSummary'),
   );

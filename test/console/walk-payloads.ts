@@ -65,7 +65,7 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   await button('Show').click();
   await page.getByText('Nothing is stored for this request').waitFor();
   await moveTo(page, '/payloads');
-  await page.getByLabel('End user').fill('somebody');
+  await page.getByLabel('End user').fill('visitor-99');
   const erasures: string[] = [];
   page.on('request', (one) => {
     if (one.postData()?.includes('erasePayloads') === true) erasures.push(one.url());

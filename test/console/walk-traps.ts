@@ -55,7 +55,7 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   await page.getByLabel('Title').fill('Baker of the ended session');
   await page.getByLabel('Description').fill('Baking.');
   await endSession(page);
-  await button(page, 'Add it').click();
+  await button(page, 'Add the job').click();
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
   await dialog.waitFor();
   await page.keyboard.press('Escape');
@@ -64,7 +64,8 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   await dialog.getByRole('button', { name: 'Log in' }).click();
   await dialog.waitFor({ state: 'detached' });
   expect(await page.getByLabel('Title').inputValue()).toBe('Baker of the ended session');
-  await button(page, 'Add it').click();
+  await page.getByRole('alert').getByText('this was not done. Try again.').waitFor();
+  await button(page, 'Add the job').click();
   await page.getByRole('link', { name: 'Baker of the ended session' }).waitFor();
 
   await page.clock.install();
@@ -175,9 +176,38 @@ export async function walkAdjustments(world: BrowserSystem): Promise<void> {
   await dialog.getByText('Done. The balance is').waitFor();
   await button(page, 'Close').click();
   await page.getByLabel('Search').fill('no such company');
-  await page.getByText('No company has these words.').waitFor();
+  await page.getByText('No company matches your search.').waitFor();
   expect(complaints).toEqual([]);
   await close();
+}
+
+/** Leaving asks while files wait to be sent, and those that still wait are then not sent. */
+async function leavesAnUpload(page: Page): Promise<void> {
+  const isAnswered = Promise.withResolvers<void>();
+  let sent = 0;
+  await page.route('**/graphql', async (route) => {
+    if (route.request().postData()?.includes('createTalent') === true) {
+      sent += 1;
+      await isAnswered.promise;
+    }
+    await route.continue();
+  });
+  const files = ['Fay', 'Gil'].map((name) => ({
+    ...{ name: `${name}.txt`, mimeType: 'text/plain' },
+    buffer: Buffer.from(`${name}\nCook and baker since 2012`),
+  }));
+  await page.getByLabel('Drop CVs here, or choose them').setInputFiles(files);
+  await page.getByText('Sending 1 of 2: Fay.txt').waitFor();
+  await confirmsBeforeBack(page, 'still being sent');
+  page.once('dialog', (dialog) => void dialog.accept());
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+  const answered = page.waitForResponse((one) => one.request().postData()?.includes('createTalent') === true);
+  isAnswered.resolve();
+  await answered;
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+  expect(sent).toBe(1);
+  await page.unroute('**/graphql');
 }
 
 /** One file of three is refused: the others are sent, and the list says which was not and why. */
@@ -206,8 +236,9 @@ export async function walkBatchUpload(page: Page): Promise<void> {
   });
   await page.getByText('2 files sent.').waitFor();
   expect(await violationsOf(page)).toEqual([]);
-  await page.getByLabel('Search').fill('nobody of this name');
+  await page.getByLabel('Search').fill('no one of this name');
   await page.getByText('No such talent').waitFor();
+  await leavesAnUpload(page);
 }
 
 /** Names as long as they may be: every action is still within the window, on a telephone and on a desk. */
@@ -285,7 +316,7 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await moveTo(page, '/jobs');
   await page.getByLabel('Title').fill('Tailor of two tabs');
   await page.getByLabel('Description').fill('Sewing.');
-  await button(page, 'Add it').click();
+  await button(page, 'Add the job').click();
   await page.getByRole('link', { name: 'Tailor of two tabs' }).click();
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Place').fill('Leeds');
@@ -295,10 +326,14 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   const other = await page.context().newPage();
   await other.goto(page.url());
   await other.getByLabel('Months of experience').fill('24');
+  await other.getByLabel('Title').fill('Tailor of both tabs');
   await button(other, 'Save').click();
   await other.getByText('at least 2 years').waitFor();
   await other.close();
   await page.getByText('was changed in another tab').waitFor();
+  // The title of the page has changed too; the focus is in the field that is being filled in.
+  await page.getByRole('heading', { name: 'Edit “Tailor of both tabs”' }).waitFor();
+  expect(await page.getByLabel('Place').evaluate((one) => one === document.activeElement)).toBe(true);
   expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
   expect(await violationsOf(page)).toEqual([]);
   await button(page, 'Save').click();
@@ -325,4 +360,41 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await page.getByText('York').first().waitFor();
   expect(asked).toHaveLength(2);
   page.removeAllListeners('dialog');
+}
+
+/** What is below something that is loading would be moved by it: it is not shown before. */
+export async function walkLoadingPages(page: Page): Promise<void> {
+  for (const [path, above, below] of [
+    ['/payloads', 'payloadSettings {', 'Find a call'],
+    ['/usage', 'ceilings {', 'Breakdown'],
+    ['/', 'apiKeyPage(first: 50) {', 'Balance'],
+  ] as const) {
+    const isSeen = Promise.withResolvers<void>();
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes(above) === true) await isSeen.promise;
+      await route.fallback();
+    });
+    await moveTo(page, path);
+    const region = page.locator(`section[aria-label="${below}"]`);
+    await region.waitFor({ state: 'attached' });
+    expect([below, await region.isVisible()]).toEqual([below, false]);
+    isSeen.resolve();
+    await region.waitFor();
+  }
+  await page.unrouteAll({ behavior: 'wait' });
+}
+
+/** Whether a provider key can be stored is not known while the models for it cannot be loaded. */
+export async function walkUnknownOptions(page: Page): Promise<void> {
+  await page.route('**/graphql', (route) =>
+    route.request().postData()?.includes('ownProviderKeyOptions') ? route.abort() : route.continue(),
+  );
+  const keys = page.waitForResponse((one) => one.request().postData()?.includes('ownProviderKeys ') === true);
+  await moveTo(page, '/provider-keys');
+  await (await keys).finished();
+  await page.getByRole('alert').getByText('The server cannot be reached').waitFor();
+  expect(await page.getByText('Not available').count()).toBe(0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await button(page, 'Try again').click();
+  await page.getByText('Not available').waitFor();
 }

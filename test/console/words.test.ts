@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { daysOf, dearestByDay, dearestFirst, requestsHref } from '../../console/pages/usage/usage-data.ts';
+import {
+  balanceWarning,
+  daysOf,
+  dearestByDay,
+  dearestFirst,
+  requestsHref,
+} from '../../console/pages/usage/usage-data.ts';
 import { csvCell } from '../../console/parts/files.ts';
 import { changedFrom } from '../../console/parts/form-values.ts';
 import {
+  counted,
   credits,
   duration,
   exact,
@@ -15,6 +22,7 @@ import {
   relative,
   roundedCredits,
   spoken,
+  utcDay,
 } from '../../console/parts/format.ts';
 import { plainError } from '../../console/session/answer-error.ts';
 
@@ -29,6 +37,11 @@ describe('words of the console', () => {
     expect(readable('Nothing of this kind: 2030-01-02, 15 credits')).toBe(
       'Nothing of this kind: 2030-01-02, 15 credits',
     );
+  });
+
+  test('one of something is not called several', () => {
+    expect([1, 0, 1_200].map((days) => counted(days, 'day'))).toEqual(['1 day', '0 days', '1,200 days']);
+    expect([1, 2].map((jobs) => counted(jobs, 'job is', 'jobs are'))).toEqual(['1 job is', '2 jobs are']);
   });
 
   test('a time that is 30 hours away is not called tomorrow or yesterday: it may be a day further', () => {
@@ -59,6 +72,10 @@ describe('words of the console', () => {
     expect(exact(AT)).toEndWith(` ${zone}`);
   });
 
+  test('the month of a budget ends on a day of UTC, wherever the browser is', () => {
+    expect(utcDay('2026-12-01T00:00:00.000Z')).toBe('Dec 1, 2026');
+  });
+
   test('recorded fields have a readable label and value', () => {
     const field = (name: string, value: unknown) => [fieldLabel(name), fieldWords(name, value)];
     expect(field('excessMicro', '2500000')).toEqual(['Excess', '2.50 credits']);
@@ -80,6 +97,7 @@ describe('words of the console', () => {
     expect(roundedCredits(0.000012)).toBe('0.000012');
     expect(credits(2.5)).toBe('2.50');
     expect([duration(185), latency(850), latency(2_400)]).toEqual(['3 min 5 s', '850 ms', '2.4 s']);
+    expect([spoken('api_key'), spoken('cvUploaded')]).toEqual(['API key', 'CV uploaded']);
     expect([spoken('SUBSCRIPTION_GRANT'), spoken('creditLimit')]).toEqual([
       'Subscription grant',
       'Credit limit',
@@ -112,6 +130,11 @@ describe('words of the console', () => {
       'reload the page',
     );
     expect(error('A name is needed.', 'BAD_USER_INPUT').message).toBe('A name is needed.');
+    const ofField = (message: string) => plainError(message, 'BAD_USER_INPUT', null, 'input.name').message;
+    expect(ofField('input.name: at most 200 characters are taken')).toBe('At most 200 characters are taken.');
+    expect(ofField('ada@x.example is not a member: invite them')).toBe(
+      'ada@x.example is not a member: invite them.',
+    );
     const tooLarge =
       'Variable "$input" got invalid value 99999999999 at "input.plannedMinutes"; Int cannot represent non 32-bit signed integer value: 99999999999';
     expect(error(tooLarge, 'BAD_USER_INPUT')).toMatchObject({
@@ -159,5 +182,15 @@ describe('words of the console', () => {
     expect(changedFrom(before, { ...before })).toEqual({});
     expect(changedFrom(before, { ...before, limit: 6 })).toEqual({ limit: 6 });
     expect(changedFrom({ ...before, project: 'x' }, before)).toEqual({ project: null });
+  });
+
+  test('credits are low when the last week cost more than is left, and not those of a new company', () => {
+    const now = Date.parse('2030-01-20T12:00:00Z');
+    const on = (day: string, credits: number) => ({ day, totals: { credits } });
+    const rows = [on('2030-01-13', 900), on('2030-01-14', 6), on('2030-01-20', 5)];
+    expect(balanceWarning(10.9, rows, now)).toContain('running low');
+    expect(balanceWarning(11, rows, now)).toBeNull();
+    expect(balanceWarning(25, [], now)).toBeNull();
+    expect(balanceWarning(0, [], now)).toContain('refused');
   });
 });

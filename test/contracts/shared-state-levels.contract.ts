@@ -36,6 +36,33 @@ export function levelsContract(name: string, open: () => Promise<SharedStateUnde
       await close();
     });
 
+    test('a limit may be above its level, by an amount that each claim has', async () => {
+      const { state, close } = await given();
+      await state.settle('levels', [level(-7, 1)]);
+      const claim = (entry: string, plus: number): Claim => ({
+        ...{ kind: 'held', name: 'spent', entry, amount: 2, ttlMs: HOUR, rule: 'room' },
+        limit: { level: 'balance', maxAgeMs: HOUR, plus },
+      });
+      const many: Claim = {
+        ...{ kind: 'held-many', name: 'spent', entry: 'm', count: 2, amount: 2, ttlMs: HOUR },
+        limit: { level: 'balance', maxAgeMs: HOUR, plus: 13 },
+      };
+      const outcomes = [];
+      for (const claims of [[claim('a', 7)], [claim('b', 8), room], [claim('c', 9)], [many], [many]]) {
+        const reserved = await state.reserve('levels', claims);
+        outcomes.push([reserved.outcome, 'limitStates' in reserved ? reserved.limitStates[0]?.limit : null]);
+      }
+      // The second is refused for the level alone, which is below zero.
+      expect(outcomes).toEqual([
+        ['refused', 0],
+        ['refused', 1],
+        ['reserved', 2],
+        ['reserved', 6],
+        ['refused', 6],
+      ]);
+      await close();
+    });
+
     test('an outdated level returns its version, and one read since replaces exactly that, also with a lower one', async () => {
       const { state, advance, found, close } = await given();
       await state.settle('levels', [level(5, 7)]);

@@ -28,6 +28,17 @@ function environmentOf({ environment }: ComposeService): Record<string, string> 
   return { ...imageEnvironment(), ...Object.fromEntries(filled) };
 }
 
+/** Of the script of a health check where a service answers so, in a container that is given a proxy. */
+async function exitCodeOf(script: string, status: number): Promise<number> {
+  const service = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response(null, { status }) });
+  const own = script.replace(/(?<=127\.0\.0\.1:)\d+/, String(service.port));
+  const env = { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '.internal' };
+  const check = Bun.spawn([process.execPath, '-e', own], { env, stdout: 'ignore', stderr: 'ignore' });
+  const exitCode = await check.exited;
+  await service.stop(true);
+  return exitCode;
+}
+
 describe('the image', () => {
   test('takes along what there is, and all that runs', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>
@@ -52,6 +63,9 @@ describe('the image', () => {
     const asked = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(dockerfile) ?? [];
     expect(Number(asked[1])).toBe(gateway);
     expect(await statusOf('gateway', asked[2] ?? '')).toBe(200);
+    const script = /^HEALTHCHECK [^"]*"[^"]+", "-e", "(.+)"\]$/m.exec(dockerfile)?.[1] ?? '';
+    expect(await exitCodeOf(script, 503)).toBe(1);
+    expect(await exitCodeOf(script, 200)).toBe(0);
   });
 });
 
@@ -80,6 +94,7 @@ describe.each(services)('compose: %s', (_, service) => {
     const asked = /http:\/\/127\.0\.0\.1:(\d+)([/\w]+)/.exec(service.healthcheck.test.at(-1) ?? '') ?? [];
     expect(service.ports).toEqual([`127.0.0.1:${asked[1]}:${asked[1]}`]);
     expect(await statusOf(role, asked[2] ?? '')).toBe(200);
+    expect(await exitCodeOf(service.healthcheck.test.at(-1) ?? '', 200)).toBe(0);
     const stops = Number.parseInt(service.stop_grace_period, 10) * 1_000;
     expect(stops).toBeGreaterThanOrEqual(Number(environmentOf(service).SHUTDOWN_TIMEOUT_MS) + 15_000);
   });

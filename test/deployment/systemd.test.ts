@@ -48,6 +48,11 @@ test('keeps its data where it may write, and has time to stop', () => {
   expect(stopsMs).toBeGreaterThanOrEqual(Number(environmentOf('gateway').SHUTDOWN_TIMEOUT_MS) + 15_000);
 });
 
+test('is started again for as long as its servers are down', () => {
+  expect(valuesOf('Restart')).toEqual(['always']);
+  expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
+});
+
 test('is hardened: nothing to be written, no rights, no foreign system calls', () => {
   const wanted: Record<string, string> = {
     NoNewPrivileges: 'yes',

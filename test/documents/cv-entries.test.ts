@@ -165,6 +165,23 @@ describe('what belongs together in a CV', () => {
     ]);
   });
 
+  test('G-7 a year in a column of dates is not replaced by the span of the line below it', async () => {
+    for (const gap of ['  ', '\t', ' ']) {
+      const line = (date: string, rest: string) => `${date}${gap}${rest}`;
+      const profile = await readMarked(
+        `${TOP}Experience\n\n[title:Baker]\n[company:Blue Spruce Ltd]\nJune 2012 - January 2015\n\nEducation\n\n` +
+          `${line('2022', '[school:Open University], [degree:PGCert Management]')}\n` +
+          `${line('2009 - 2012', '[school:Leeds College], [degree:BSc Physics]')}\n` +
+          `${line('2008', '[school:Roundhay School], [degree:A levels]')}`,
+      );
+      expect(profile?.education).toMatchObject([
+        { institution: 'Open University', startDate: null, endDate: '2022' },
+        { institution: 'Leeds College', startDate: '2009', endDate: '2012' },
+        { institution: 'Roundhay School', startDate: null, endDate: '2008' },
+      ]);
+    }
+  });
+
   test('G-7 a field of study before its degree, with the dates between them, is one study', async () => {
     for (const lines of [
       '[degree:Computer Information Systems]\nJun 1992 - Jun 1995\n\n[degree:Bachelor of Science]',

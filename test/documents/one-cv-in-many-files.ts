@@ -1,7 +1,9 @@
 import {
   bullet,
   makeDocx,
+  makeOdt,
   makePdf,
+  makeRtf,
   type PlacedText,
   paragraph,
   wrapped,
@@ -94,6 +96,42 @@ export function asDocx({ top, columns }: WrittenCv): Uint8Array {
   const cells = columns.map((lines) => `<w:tc>${docxOf(lines)}</w:tc>`).join('');
   const body = columns.length === 1 ? docxOf(only) : `<w:tbl><w:tr>${cells}</w:tr></w:tbl>`;
   return makeDocx(docxOf(top) + body);
+}
+
+function odtOf(lines: readonly CvLine[]): string {
+  return lines
+    .map((line) => {
+      if (line.as === 'gap') return '<text:p/>';
+      const text = `<text:p>${escaped(line.text)}</text:p>`;
+      return line.as === 'point' ? `<text:list><text:list-item>${text}</text:list-item></text:list>` : text;
+    })
+    .join('')
+    .replaceAll('</text:list><text:list>', '');
+}
+
+export function asOdt({ top, columns }: WrittenCv): Uint8Array {
+  const [only = []] = columns;
+  const cells = columns.map((lines) => `<table:table-cell>${odtOf(lines)}</table:table-cell>`).join('');
+  const rows = `<table:table><table:table-row>${cells}</table:table-row></table:table>`;
+  return makeOdt(odtOf(top) + (columns.length === 1 ? odtOf(only) : rows));
+}
+
+function rtfOf(lines: readonly CvLine[], properties = ''): string {
+  return lines
+    .map((line) => {
+      if (line.as === 'gap') return `\\pard${properties}`;
+      const text = line.text.replace(/[\\{}]/g, '\\$&');
+      const mark = line.as === 'point' ? "{\\listtext\\f1\\'b7\\tab}" : '';
+      return `${mark}\\pard\\plain\\f0${properties}${line.as === 'point' ? '\\ls1' : ''} ${text}`;
+    })
+    .join('\\par\n');
+}
+
+export function asRtf({ top, columns }: WrittenCv): Uint8Array {
+  const [only = []] = columns;
+  const cells = columns.map((lines) => `${rtfOf(lines, '\\intbl')}\\cell\n`).join('');
+  const below = columns.length === 1 ? rtfOf(only) : `\\trowd\\cellx4000\\cellx9000 ${cells}\\row\n\\pard`;
+  return makeRtf(`${rtfOf(top)}\\par\n${below}`);
 }
 
 const LEADING = 14;

@@ -103,6 +103,40 @@ Polish (native), English (C1)`);
   });
 });
 
+test('G-7 what is behind "presso", "chez" or "bei" is the employer, and the words are no part of it or of the position', () => {
+  const jobs = (heading: string, ...lines: string[]) => {
+    const text = `Francesca De Santis\nf.desantis@posta.example\n\n${heading}\n${lines.join('\n')}\n`;
+    return profileOf(text).work.map(({ position, name }) => [position, name]);
+  };
+  expect(
+    jobs(
+      'Esperienza lavorativa',
+      'Da gennaio 2017 a oggi',
+      'Impiegata amministrativa presso Officine Bertoli S.r.l., Bologna',
+      '',
+      'Da marzo 2011 a dicembre 2016',
+      'Segretaria presso Studio Commercialista Galli e Associati, Bologna',
+      'Centralino, agenda, archivio',
+    ),
+  ).toEqual([
+    ['Impiegata amministrativa', 'Officine Bertoli S.r.l'],
+    ['Segretaria', 'Studio Commercialista Galli e Associati'],
+  ]);
+  expect(
+    jobs(
+      'Expérience professionnelle',
+      '01/2017 - aujourd’hui',
+      'Aide-soignante chez Les Opalines, Dijon',
+      '',
+      '03/2011 - 12/2016',
+      'Vendeuse chez Zara, Lyon',
+    ),
+  ).toEqual([
+    ['Aide-soignante', 'Les Opalines'],
+    ['Vendeuse', 'Zara'],
+  ]);
+});
+
 test('G-7 schools and degrees of other languages are studies, and a university hospital is an employer', () => {
   const { work, education, highest_degree_level, total_months_experience } = profileOf(`Sanne Prins
 Goethestr. 3, 45127 Essen

@@ -98,7 +98,7 @@ ACLS certification`);
     expect(placesOf('We supply 900 stores across Canada.')).toEqual([]);
   });
 
-  test('what everybody who applies must have is asked for wherever it is said; a bonus that is paid is not welcome', () => {
+  test('what every applicant must have is asked for wherever it is said; a bonus that is paid is not welcome', () => {
     const posting = postingOf(`Java Developer, full time
 Skills: Java, AWS
 Must hold active SC clearance.

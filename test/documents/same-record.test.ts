@@ -4,8 +4,10 @@ import { DOCUMENT_LIMITS } from '../../src/ports/document-reader.ts';
 import {
   asDocx,
   asHtml,
+  asOdt,
   asPdf,
   asPrintedColumns,
+  asRtf,
   asText,
   cvLines,
   type WrittenCv,
@@ -110,6 +112,8 @@ describe('G-7 the same CV is the same record, whatever file it comes in', () => 
   for (const [kind, make] of [
     ['PDF', asPdf],
     ['DOCX', asDocx],
+    ['ODT', asOdt],
+    ['RTF', asRtf],
     ['HTML', asHtml],
   ] as const) {
     test(`G-7 in one column, as ${kind}`, async () => {
@@ -130,6 +134,8 @@ describe('G-7 the same CV in two columns is the same record as column after colu
     ['printed text', asPrintedColumns],
     ['PDF', asPdf],
     ['DOCX', asDocx],
+    ['ODT', asOdt],
+    ['RTF', asRtf],
     ['HTML', asHtml],
   ] as const) {
     test(`G-7 in two columns, as ${kind}`, async () => {

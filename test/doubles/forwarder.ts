@@ -54,7 +54,12 @@ export function startForwarder(firstTargetPort: number): Forwarder {
           sides.add(socket);
           const data: Side = { peer: socket, held: [] };
           const target = { hostname: '127.0.0.1', port: targetPort, data, socket: handlers };
-          socket.data.peer = await Bun.connect<Side>(target);
+          // Refused while the server starts or stops: the client is refused, too.
+          const peer = await Bun.connect<Side>(target).catch(() => null);
+          if (peer === null) return void socket.terminate();
+          // The client has left meanwhile, or was cut.
+          if (!sides.has(socket)) return void peer.terminate();
+          socket.data.peer = peer;
           pass(socket);
         },
       },

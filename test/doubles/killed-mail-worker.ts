@@ -1,10 +1,9 @@
 /**
  * A process of its own for a test to kill: writes a mail, sends it by SMTP, and at the mark writes `accepted` and
- * waits for ever. Usage: killed-mail-worker FOLDER SMTP-ADDRESS
+ * waits for ever. Usage: killed-mail-worker FOLDER SMTP-ADDRESS; the folder has a migrated database.
  */
 
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
@@ -19,7 +18,6 @@ import { startWork } from './start-work.ts';
 const [folder = '', address = ''] = process.argv.slice(2);
 const [log, clock, secrets] = [createSilentLog(), createSystemClock(), createSystemSecrets()];
 const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 100_000 });
-await migrate(database);
 const jobQueue = await openJobQueue({ database, log });
 for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
 const outbox = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'mail.example' });

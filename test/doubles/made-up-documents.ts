@@ -172,6 +172,37 @@ function docxFiles(body: string, parts: DocxParts = {}): Record<string, Uint8Arr
 export const makeZip = (files: Record<string, Uint8Array>) => zipSync(files, { level: 9 });
 export const makeDocx = (body: string, parts: DocxParts = {}) => makeZip(docxFiles(body, parts));
 
+const ODF = ['office', 'style', 'text', 'table', 'draw', 'manifest']
+  .map((name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`)
+  .join(' ');
+
+interface OdtParts {
+  /** Styles of the content, and those of pages with their headers and footers. */
+  readonly styles?: string;
+  readonly pages?: string;
+  readonly type?: string;
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+/** OpenDocument text as LibreOffice packs it, without what a reader does not need. */
+export function makeOdt(body: string, { styles = '', pages = '', type = 'text', files }: OdtParts = {}) {
+  const texts = {
+    mimetype: `application/vnd.oasis.opendocument.${type}`,
+    'META-INF/manifest.xml': `<manifest:manifest ${ODF}/>`,
+    'styles.xml': `<office:document-styles ${ODF}><office:master-styles>${pages}</office:master-styles></office:document-styles>`,
+    'content.xml': `<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content ${ODF}><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:${type}>${body}</office:${type}></office:body></office:document-content>`,
+  };
+  const packed = Object.entries(texts).map(([name, text]) => [name, strToU8(text)] as const);
+  return makeZip({ ...Object.fromEntries(packed), ...files });
+}
+
+/** RTF of Windows, with a font of text, one of symbols, and a heading. */
+export function makeRtf(body: string): Uint8Array {
+  const head =
+    '{\\rtf1\\ansi\\ansicpg1252\\deff0{\\fonttbl{\\f0\\fswiss\\fcharset0 Arial;}{\\f1\\fnil\\fcharset2 Symbol;}{\\f2\\fcharset204 Arial Cyr;}{\\f3\\fcharset128 MS Mincho;}}{\\colortbl;\\red0\\green0\\blue0;}{\\stylesheet{\\s0 Normal;}{\\s1\\sbasedon0 heading 1;}}{\\info{\\title Secret title}}\n';
+  return Uint8Array.from(`${head}${body}}`, (letter) => letter.charCodeAt(0));
+}
+
 /** A zip whose document is blanks; its directory says so, or `declaredBytes`. */
 export function makeZipBomb(megabytes: number, declaredBytes = megabytes * 1_000_000): Uint8Array {
   const packed = packedBlanks(megabytes);

@@ -257,7 +257,7 @@ describe('calls that opt in to the cache', () => {
   });
 });
 
-/** Twelve at once: each may ask the provider, one answer is stored, and everybody is given that from then on. */
+/** Twelve at once: each may ask the provider, one answer is stored, and every caller is given that from then on. */
 async function storesOne({ gateway, opened, numbered }: ReturnType<typeof useGateway>) {
   numbered();
   const { outcome, keyId } = await opened();

@@ -118,6 +118,7 @@ describe('GET /usage/calls', () => {
     ['status=99', 'status'],
     ['format=xml', 'format'],
     ['from=yesterday', 'from'],
+    ['from=2026-06-31T00:00:00Z', 'from'],
     ['after=1', 'after'],
     ["after=1_'; drop table calls", 'after'],
     [`tag=${'x'.repeat(300)}`, 'tag'],

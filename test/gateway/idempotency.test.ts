@@ -503,7 +503,7 @@ describe('the lease of a key', () => {
 describe('races for a key', () => {
   const gateway = useResource(() => openGateway());
   beforeAll(async () => {
-    // Everybody looks before anybody claims: the claim alone decides.
+    // All look before any of them claims: the claim alone decides.
     Object.assign(gateway.idempotency, { find: async () => 'free' });
   });
 

@@ -112,6 +112,7 @@ describe('GET /jobs', () => {
     ['limit=2&limit=3', 'limit'],
     ['after=nobody', 'after'],
     ['updated_since=yesterday', 'updated_since'],
+    ['updated_since=2026-02-30', 'updated_since'],
     ['q=%00', 'q'],
   ])('G-36 ?%s is a 400 that names it', async (query, param) => {
     expect(await refusalOf(ask(`?${query}`))).toMatchObject({ status: 400, param });

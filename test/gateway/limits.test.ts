@@ -33,6 +33,35 @@ describe('429', () => {
     ]);
   });
 
+  test('G-37 a read with a wrong parameter, or of a model that the key may not call, consumes nothing', async () => {
+    const scopes = ['inference:chat', 'usage:read', 'jobs:read'] as const;
+    const { rawKey } = await gateway.mint({ scopes: [...scopes], requestsPerMinute: 2 });
+    const headers = { authorization: `Bearer ${rawKey}` };
+    const read = (path: string, more = {}) =>
+      fetch(`${gateway.url}${path}`, { headers: { ...headers, ...more } });
+    const refused = [
+      ['/models/nope', 403],
+      ['/usage?from=yesterday', 400],
+      ['/usage/calls?limit=0', 400],
+      ['/jobs?limit=0', 400],
+      ['/responses/resp_1?stream=true', 400],
+      ['/responses/resp_1/input_items?limit=101', 400],
+    ] as const;
+    const refuseAll = async () => {
+      for (const [path, status] of refused) expect((await read(path)).status).toBe(status);
+      const messages = await read('/models?limit=0', { 'anthropic-version': '2023-06-01' });
+      expect(messages.status).toBe(400);
+      expect(await messages.json()).toMatchObject({ type: 'error' });
+    };
+    await refuseAll();
+    const first = await read('/models');
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('1');
+    expect((await read('/models')).status).toBe(200);
+    // What is wrong is said before the limit of the key.
+    await refuseAll();
+    expect((await read('/models')).status).toBe(429);
+  });
+
   test('G-40 reads are never refused for tokens per minute, also where calls used more than estimated', async () => {
     const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
     gateway.upstream.answer(() =>

@@ -411,6 +411,27 @@ describe('refusals over MCP', () => {
     expect(await refusalOf(over)).toMatchObject({ status: 429, type: 'rate_limit_error' });
     await beside.close();
   });
+
+  test('G-9 a batch whose requests share an id runs nothing', async () => {
+    const { rawKey } = await gateway.mint();
+    const before = gateway.upstream.received.length;
+    const chat = message('tools/call', { name: 'chat', arguments: CHAT });
+    const answered = await send([chat, chat], { rawKey });
+    expect(answered.status).toBe(400);
+    expect(await answered.json()).toMatchObject({ error: { code: -32600 }, id: null });
+    expect(gateway.upstream.received).toHaveLength(before);
+    // 1 and "1" are different ids.
+    const different = await send([message('ping'), { ...message('ping'), id: '1' }], { rawKey });
+    expect(await different.json()).toHaveLength(2);
+  });
+
+  test('G-9 a batch that cancels its own request is answered', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const { rawKey } = await gateway.mint();
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const answered = await send([toolCall('list_models'), cancelled], { rawKey });
+    expect(JSON.stringify(await answered.json())).toContain('svc/chat-default');
+  });
 });
 
 describe('calls that an MCP client cancels', () => {

@@ -94,6 +94,75 @@ describe('tiers of providers', () => {
     expect([gateway.upstream.received, anthropic.received]).toEqual([[], []]);
   });
 
+  test('audio is refused without a price factor in every form, and charged by it; text that only names it passes', async () => {
+    const said = (content: object) => ({ messages: [{ role: 'user', content: [content] }] });
+    const sound = { data: 'UklGRg==', format: 'wav' };
+    const input = { type: 'input_audio', input_audio: sound };
+    const url = 'data:audio/wav;base64,UklGRg==';
+    const forms = [
+      ['/chat/completions', { ...chat, ...said(input) }],
+      [
+        '/chat/completions',
+        { ...chat, ...said({ type: 'audio_url', audio_url: { url: 'https://x.example/a' } }) },
+      ],
+      [
+        '/chat/completions',
+        { ...chat, messages: [{ role: 'assistant', audio: { id: 'audio_1' } }, ...messages] },
+      ],
+      ['/chat/completions', { ...chat, modalities: ['text', 'audio'] }],
+      ['/chat/completions', { ...chat, Modalities: 'AUDIO' }],
+      ['/chat/completions', { ...chat, audio: { voice: 'alloy', format: 'wav' } }],
+      ['/responses', { ...ask, input: [{ role: 'user', content: [input] }] }],
+      ['/responses', { ...ask, modalities: ['audio'] }],
+      ['/messages', { ...say, audio: { voice: 'alloy' } }],
+      ['/chat/completions', { ...chat, ...said({ type: 'image_url', image_url: { url } }) }],
+      ['/chat/completions', { ...chat, ...said({ type: 'file', file: { file_data: url } }) }],
+      [
+        '/responses',
+        { ...ask, input: [{ role: 'user', content: [{ type: 'input_file', file_data: url }] }] },
+      ],
+      ['/messages', { ...say, ...said({ type: 'document', source: { type: 'url', url } }) }],
+    ] as const;
+    for (const [path, body] of forms) {
+      const { status, text, row } = await call(path, body);
+      expect([status, JSON.parse(text).error.message]).toEqual([
+        400,
+        expect.stringContaining('no price for audio'),
+      ]);
+      expect(row).toMatchObject({ outcome: 'REFUSED', charge_micro: 0n });
+    }
+    expect([gateway.upstream.received, anthropic.received]).toEqual([[], []]);
+    // No target, so no cost of audio: the embedded models answer, which this gateway does not have.
+    const embedded = await call('/chat/completions', { ...chat, model: 'svc/chat-premium', ...said(input) });
+    expect(embedded).toMatchObject({ status: 503, row: { outcome: 'FAILED' } });
+
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted })));
+    const plain = { outcome: 'SUCCEEDED', charge_micro: TOKENS_MICRO, tier: null };
+    const parameters = { type: 'object', properties: { audio: { type: 'string' } } };
+    for (const more of [
+      { modalities: ['text'], audio: null },
+      { messages: [{ role: 'assistant', content: '"input_audio": {}', audio: null }, ...messages] },
+      { tools: [{ type: 'function', function: { name: 'play', parameters } }] },
+    ]) {
+      expect((await call('/chat/completions', { ...chat, ...more })).row).toMatchObject(plain);
+    }
+
+    await setFactors(OPENAI, { modalities: { audio: 16 } });
+    const charged = { outcome: 'SUCCEEDED', charge_micro: 16n * TOKENS_MICRO, tier: 'audio' };
+    const spoken = await call('/chat/completions', {
+      ...chat,
+      ...said(input),
+      modalities: ['text', 'audio'],
+    });
+    expect(spoken.row).toMatchObject({ ...charged, price_factor_millionths: 16_000_000 });
+    gateway.upstream.answer(() => Response.json({ ...response, usage }));
+    const heard = await call('/responses', { ...ask, input: [{ role: 'user', content: [input] }] });
+    expect(heard.row).toMatchObject(charged);
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted })));
+    expect((await call('/chat/completions', chat)).row).toMatchObject(plain);
+    await setFactors(OPENAI, { service_tier: { priority: 2, flex: 0.5 } });
+  });
+
   test('tiers that cost no more pass at the full price, and null is no tier', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: 'flex' })));
     await gateway.aimAt(PLAIN, gateway.upstream);
@@ -297,6 +366,8 @@ describe('tiers of providers', () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: counted, service_tier: 'scale' })));
     const { status, row } = await call('/chat/completions', { ...chat, service_tier: 'scale' }, minted);
     expect([status, row]).toMatchObject([200, { charge_micro: 3n, own_key: true, tier: null }]);
+    const spoken = await call('/chat/completions', { ...chat, modalities: ['audio'] });
+    expect(spoken.row).toMatchObject({ charge_micro: 3n, tier: null });
     const factors = { prompt_tokens: { '5': 9 }, cache_write: { '1h': 9 } };
     await setFactors(OPENAI, factors);
     const details = { cache_write_tokens: 8, cache_write_1h_tokens: 8 };

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
+import { setBudget } from '../../src/domain/credits/budgets/budgets.ts';
+import { announceCompany } from '../../src/domain/credits/ledger/credit-account.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
@@ -156,6 +158,16 @@ describe('with STORED_RESPONSES=off', () => {
     expect(elsewhere).toMatchObject({ status: 400, param: 'model' });
     expect(elsewhere.message).toContain(NATIVE);
     expect((await refusalOf(read(gateway, rawKey, 'resp_n1?stream=true'))).status).toBe(400);
+    const wrong = {
+      message: 'provider-model-x: unknown include',
+      type: 'invalid_request_error',
+      param: 'include',
+    };
+    gateway.upstream.answer(() => Response.json({ error: wrong }, { status: 400 }));
+    expect(await refusalOf(read(gateway, rawKey, 'resp_n1?include=nothing'))).toMatchObject({
+      ...{ status: 400, param: 'include', message: `${NATIVE}: unknown include` },
+    });
+    gateway.upstream.answer(script);
     expect(await json(read(gateway, rawKey, 'resp_n1', 'DELETE'))).toMatchObject({ deleted: true });
     expect(gateway.upstream.received.at(-1)?.method).toBe('DELETE');
     expect((await refusalOf(read(gateway, rawKey, 'resp_n1'))).status).toBe(404);
@@ -186,7 +198,14 @@ describe('with STORED_RESPONSES=off', () => {
   });
 
   test('a response whose client disconnected before the charge is charged once, when it is read', async () => {
-    const { rawKey, id: keyId } = await gateway.mint();
+    const { rawKey, id: keyId } = await gateway.mint({ project: 'web' });
+    const { database, sharedState, secrets } = gateway.parts;
+    const budget = { companyId: gateway.companyId, scope: 'PROJECT', subject: 'web', version: null } as const;
+    const made = { newId: secrets.newId(), now: new Date() };
+    await database.transaction((transaction) =>
+      setBudget(transaction, { ...budget, monthlyMicro: 1n, isHard: false }, made),
+    );
+    await announceCompany(sharedState, gateway.companyId);
     const created = {
       type: 'response.created',
       sequence_number: 0,
@@ -222,6 +241,10 @@ describe('with STORED_RESPONSES=off', () => {
     const charged = (await gateway.calls(keyId, 4)).filter(({ prompt_tokens }) => prompt_tokens !== null);
     expect(charged).toHaveLength(1);
     expect(charged[0]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 7n, completion_tokens: 5n });
+    // It counts for the key's project and its budget.
+    expect(charged[0]).toMatchObject({ project: 'web' });
+    const alerts = await database.query("select 1 from credit_alerts where kind = 'BUDGET'");
+    expect(alerts).toHaveLength(2);
   });
 
   test('a read ends at the provider when its client disconnects', async () => {

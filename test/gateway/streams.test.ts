@@ -167,6 +167,25 @@ describe('streams', () => {
       });
     }
 
+    test.each(['', 'text/plain', 'application/json'])(
+      'a stream that its provider sends as %p is a stream',
+      async (type) => {
+        const sent = [chunk('Hel'), chunk('lo') + usageChunk, done];
+        const bytes = new ReadableStream({
+          async start(controller) {
+            for (const piece of sent) controller.enqueue(new TextEncoder().encode(piece));
+            controller.close();
+          },
+        });
+        const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
+        gateway.upstream.answer(() => new Response(bytes, { headers }));
+        const { response, id } = await call();
+        expect(response.headers.get('content-type')).toStartWith('text/event-stream');
+        expect(await response.text()).toBe(restamped(sent.join('')));
+        expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 7n });
+      },
+    );
+
     test('G-31 the client disconnects before the usage: the upstream is aborted at once, the call failed and not charged', async () => {
       const { stream, got, id, leave, reading } = await running();
       await until(() => got.text.includes('first'));

@@ -183,6 +183,28 @@ describe('G-36 errors of an upstream', () => {
     }
   });
 
+  test.each([201, 202, 205, 206])(
+    'an answer with status %p is an answer: 200 for the client',
+    async (status) => {
+      const json = JSON.stringify(chatAnswer());
+      const strange = Bun.listen({
+        hostname: '127.0.0.1',
+        port: 0,
+        socket: {
+          data: (socket) =>
+            void socket.end(`HTTP/1.1 ${status} Odd\r\ncontent-type: application/json\r\n\r\n${json}`),
+        },
+      });
+      const url = `http://127.0.0.1:${strange.port}/v1`;
+      await gateway.aimAt('svc/chat-premium', { url, received: [], answer() {}, close() {} });
+      const answered = await call({ ...body, model: 'svc/chat-premium' });
+      expect([answered.status, answered.body.choices[0].message.content]).toEqual([200, 'Hello.']);
+      const [record] = await gateway.calls(answered.id, 1);
+      expect(record).toMatchObject({ outcome: 'SUCCEEDED', http_status: 200, prompt_tokens: 7n });
+      strange.stop(true);
+    },
+  );
+
   test('a call that may have arrived is not sent again: a connection that breaks at once, with a single target', async () => {
     const flaky = Bun.listen({
       hostname: '127.0.0.1',

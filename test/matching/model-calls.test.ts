@@ -73,6 +73,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     ...DEFAULT_BOUNDS[kind],
   });
   const sent: string[] = [];
+  const bodies: unknown[] = [];
   const calls = createMatchModelCalls({
     database,
     clock,
@@ -84,6 +85,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     upstream: {
       send: (target, call) => {
         sent.push(target.id);
+        bodies.push(JSON.parse(new TextDecoder().decode(call.body)));
         return answer(target, sent.length, call.signal);
       },
     },
@@ -91,7 +93,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     embeddedEncoder: 'encoder-2',
     aliases: () => ({ embed: alias('embed'), extract: alias('extract') }),
   });
-  return { calls, breakers, sent, clock };
+  return { calls, breakers, sent, bodies, clock };
 }
 
 const { signal } = new AbortController();
@@ -113,6 +115,40 @@ describe('G-28 matching’s model calls', () => {
       { tokens: { promptTokens: 7, completionTokens: 0 }, targetId: 'p', prompts: 2 },
     ]);
     expect(ended).toMatchObject({ released: 1, endpoints: ['embeddings'] });
+  });
+
+  test('G-28 vectors of Gemini, whose first has no index, are read, and a total alone is charged, as of Jina', async () => {
+    const data = [{ embedding: [0, 1] }, { index: 1, embedding: [1, 1] }];
+    for (const [usage, promptTokens] of [
+      [undefined, 0],
+      [null, 0],
+      [{ total_tokens: 9 }, 9],
+      [{ prompt_tokens: 7, total_tokens: 9 }, 7],
+    ] as const) {
+      const { calls } = await open(PROVIDER, async () => json({ data, usage }));
+      const vectors = data.map(({ embedding }) => embedding);
+      expect(await calls.embed(EMBED)).toMatchObject({ outcome: 'embedded', vectors });
+      expect(ended.ends.at(-1)).toMatchObject({ tokens: { promptTokens }, reason: null });
+    }
+  });
+
+  test('A-12 a provider is not asked for an encoding, which Voyage refuses, and packed vectors are read', async () => {
+    const packed = Buffer.from(Float32Array.of(0.5, -2).buffer).toString('base64');
+    const embed = async (embedding: unknown) => {
+      const { calls, bodies } = await open(PROVIDER, async () => json({ data: [{ index: 0, embedding }] }));
+      return { answer: await calls.embed({ ...EMBED, texts: ['one'] }), bodies };
+    };
+    const { answer, bodies } = await embed(packed);
+    expect(answer).toMatchObject({ outcome: 'embedded', vectors: [[0.5, -2]] });
+    expect(bodies).toEqual([{ model: 'big', input: ['one'] }]);
+    for (const unreadable of [
+      packed.slice(0, 8),
+      Buffer.from(Float32Array.of(Number.NaN).buffer).toString('base64'),
+      'no base64',
+      null,
+    ]) {
+      expect((await embed(unreadable)).answer).toMatchObject({ outcome: 'unavailable' });
+    }
   });
 
   test('A-12 vectors are labelled with their model: a provider’s by its name, the embedded encoder’s by its version', async () => {

@@ -63,7 +63,7 @@ export function addSuiteTools(server: McpServer): void {
     { description: 'Tells progress', inputSchema: NOTHING },
     async (_, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken;
-      if (progressToken === undefined) return said('nobody asked');
+      if (progressToken === undefined) return said('no progress token');
       for (const progress of [0, 50, 100]) {
         const params = { progressToken, progress, total: 100 };
         await mcpReq.notify({ method: 'notifications/progress', params });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -78,7 +79,9 @@ describe('P-15 meetings', () => {
     await people.admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: talentId });
     expect(await database.query('select 1 from meetings where id = $1', [createMeeting.id])).toEqual([]);
     const stored = await database.query('select room, company_id as company from erased_meetings');
-    expect(stored).toEqual([{ room: 'erased', company: companies.acme }]);
+    expect(stored).toEqual([
+      { room: expect.stringMatching(/^ERASED [0-9a-f]{64}$/), company: companies.acme },
+    ]);
   });
 });
 
@@ -215,5 +218,42 @@ describe('P-15 changes of a meeting', () => {
     );
     expect(meeting?.insight).toEqual({ summary: null });
     expect(await people.member.ask(erase, { id })).toEqual({ deleteMeetingTranscript: false });
+  });
+
+  test('P-15 mails that wait are not sent once what they are about was erased, and nothing of it is left in them', async () => {
+    const { database, companies, people, parts } = backend;
+    const jobQueue = { enqueue: async () => null };
+    const outbox = createMailOutbox({ ...parts, jobQueue, messageIdDomain: 'mail.example' });
+    const talentId = await addTalent(database, companies.acme, {});
+    const meetings = [
+      await summarised('waiting-1'),
+      await summarised('waiting-2'),
+      await summarised('waiting-3'),
+    ];
+    const [text = '', linked = '', kept = ''] = meetings;
+    await people.member.ask(LINK, { id: linked, talentId });
+    const to = people.member.email;
+    const common = { companyName: 'Acme', talentName: 'Grace Waiting', jobTitle: 'Welder' };
+    await database.transaction(async (transaction) => {
+      for (const meetingId of meetings) {
+        const reminder = { ...common, meetingId, endedAt: new Date(parts.clock.now()) };
+        await outbox.send({ kind: 'scorecard-reminder', to, data: reminder }, transaction);
+        const summary = { ...common, meetingId, room: 'waiting', sentBy: to, sections: [] };
+        await outbox.send({ kind: 'meeting-summary', to, data: summary }, transaction);
+      }
+    });
+    await people.member.ask('mutation($id: ID!) { deleteMeetingTranscript(meetingId: $id) }', { id: text });
+    await people.admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: talentId });
+    const mails = await database.query<{ kind: string; of: string | null; state: string }>(
+      `select kind, data ->> 'meetingId' as of, state from mail_outbox order by id`,
+    );
+    expect(mails).toEqual([
+      { kind: 'scorecard-reminder', of: text, state: 'WAITING' },
+      { kind: 'meeting-summary', of: null, state: 'FAILED' },
+      { kind: 'scorecard-reminder', of: null, state: 'FAILED' },
+      { kind: 'meeting-summary', of: null, state: 'FAILED' },
+      { kind: 'scorecard-reminder', of: kept, state: 'WAITING' },
+      { kind: 'meeting-summary', of: kept, state: 'WAITING' },
+    ]);
   });
 });

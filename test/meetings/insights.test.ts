@@ -201,6 +201,26 @@ describe('A-7 insights', () => {
     await world.workOff();
     expect((await world.meetings('alone'))[0]?.insight).toMatchObject({ isNoShow: true, status: 'held' });
   });
+
+  test('A-7 an interview with a duplicate is briefed by the match of the talent that is matched instead', async () => {
+    const [jobId, talentId, twin] = [
+      await addJob(database, world.companyId, {}),
+      await addTalent(database, world.companyId, {}),
+      await addTalent(database, world.companyId, {}),
+    ];
+    await database.query('update talents set duplicate_of = $2 where id = $1', [twin, talentId]);
+    await database.query(
+      `insert into match_scores (id, job_id, talent_id, company_id, job_version, talent_version, scorer_version,
+         weights_version, score, job_to_talent, talent_to_job, parts, reasons, missing, engine, updated_at)
+       values ($1, $2, $3, $4, 1, 1, 1, 0, 70, 70, 70, '[]', '{}', '{}', 'embedded', now())`,
+      [world.secrets.newId(), jobId, talentId, world.companyId],
+    );
+    await world.announce('twin', { jobId, talentId: twin });
+    const now = Math.floor(world.clock.now() / 1_000);
+    await world.post('events/room/created', plain('room_created', 'twin', now));
+    await world.workOff();
+    expect((await world.meetings('twin'))[0]?.briefing).toMatchObject({ score: 70 });
+  });
 });
 
 describe('A-7 the owner of a room', () => {

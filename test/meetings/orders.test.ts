@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { recordErasedMeetings } from '../../src/domain/meetings/erased-meetings.ts';
+import { hideRoomsOf, recordErasedMeetings } from '../../src/domain/meetings/erased-meetings.ts';
 import { eraseTalent } from '../../src/domain/talents/personal-data.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { addTalent } from '../matching/matching-world.ts';
+import { addTalent, addTestCompany } from '../matching/matching-world.ts';
 import { useDatabase } from '../setup/use-database.ts';
 import { type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
@@ -111,8 +111,21 @@ describe('A-7 a meeting’s events', () => {
     expect(orphan?.insight?.missing.join()).toContain('The end was not reported');
   });
 
+  async function erase(talentId: string): Promise<void> {
+    const { companyId, clock } = world;
+    await database.transaction(async (transaction) => {
+      let meetingIds: readonly string[] = [];
+      await eraseTalent(transaction, { companyId, talentId }, async (ids) => {
+        meetingIds = await recordErasedMeetings(transaction, clock, ids);
+        return meetingIds;
+      });
+      await hideRoomsOf(transaction, meetingIds);
+    });
+  }
+
   test('P-15 events of an erased talent’s meeting that arrive late or again are not stored; the next meeting’s are', async () => {
     const { clock, companyId } = world;
+    const stranger = await addTestCompany(database);
     for (let before = 0; before <= 6; before += 1) {
       const room = `erased-${before}`;
       const talentId = await addTalent(database, companyId, {});
@@ -122,17 +135,16 @@ describe('A-7 a meeting’s events', () => {
       const events = serverEvents(room, from, from + 1_800);
       await clock.advance(3_600_000);
       for (const { path, body } of events.slice(0, before)) await world.post(path, body);
-      await database.transaction((transaction) =>
-        eraseTalent(transaction, { companyId, talentId }, (ids) =>
-          recordErasedMeetings(transaction, clock, ids),
-        ),
-      );
+      await erase(talentId);
+      expect(await world.announce(room, {}, stranger)).toEqual({ outcome: 'taken' });
       for (const { path, body } of events) {
         const late = await world.post(path, body);
         expect(late).toMatchObject({ status: 202, body: { meeting_id: meetingId, repeated: true } });
       }
       expect(await ending(room)).toEqual([]);
       expect(await database.query('select 1 from room_events where room = $1', [room])).toEqual([]);
+      // Not even the name of the room is left by what arrived late.
+      expect(await database.query('select 1 from rooms where room = $1', [room])).toEqual([]);
       await clock.advance(600_000);
       const next = clock.now() / 1_000;
       for (const { path, body } of serverEvents(room, next, next + 900)) await world.post(path, body);
@@ -149,11 +161,7 @@ describe('A-7 a meeting’s events', () => {
     const next = clock.now() / 1_000;
     const events = serverEvents('shared', next, next + 900);
     for (const { path, body } of events.slice(0, 3)) await world.post(path, body);
-    await database.transaction((transaction) =>
-      eraseTalent(transaction, { companyId, talentId }, (ids) =>
-        recordErasedMeetings(transaction, clock, ids),
-      ),
-    );
+    await erase(talentId);
     await clock.advance(1_200_000);
     for (const { path, body } of events.slice(3)) await world.post(path, body);
     const [meeting, ...others] = await ending('shared');

@@ -161,7 +161,13 @@ describe('cash accounts', () => {
       database.query(`select company_id, account, outside, sum(amount_minor)::bigint as minor from cash_entries
         group by 1, 2, 3 order by 1, 2, 3`);
     const before = await sums();
-    await plant('delete from cash_entries');
+    // One that was set aside, with an amount that cannot be read.
+    const unreadable = `jsonb_set(payload, '{data,object,amount_paid}', '"much"')`;
+    await plant(`delete from cash_entries;
+      insert into provider_events (id, provider_event_id, type, object_id, happened_at, payload, status, error, received_at)
+      select gen_random_uuid(), 'evt_unreadable', type, object_id, happened_at + interval '1 second', ${unreadable},
+        'FAILED', 'amount_paid cannot be read', received_at
+      from provider_events where type = 'invoice.paid' and object_id = '${invoiceId}'`);
     expect((await differences()).filter(({ kind }) => kind === 'CASH')).not.toEqual([]);
     expect(await postMissingCash(database)).toBeGreaterThan(0);
     expect(await sums()).toEqual(before);
@@ -269,6 +275,18 @@ describe('P-19 faults planted in the books are found, and their remedies fix the
         const again = await run();
         expect(again.lines.join()).toContain('was corrected before');
         expect(await find()).toEqual([]);
+        const keyed = async (...amounts: string[]) =>
+          await typedCommand(
+            { database: within as typeof database },
+            correctCommand,
+            ...[words[0] ?? '', ...amounts, '--idempotency-key', 'k'],
+          );
+        expect(await keyed('--credits=1')).toMatchObject({ exitCode: EXIT_OK });
+        for (const amounts of [['--credits=2'], ['--credits=1', '--cash-minor=3'], ['--cash-minor=3']]) {
+          const other = await keyed(...amounts);
+          expect(other.lines).toEqual([expect.stringContaining('was used for other amounts')]);
+        }
+        expect((await keyed('--credits=1')).lines.join()).toContain('was corrected before');
         throw undo;
       })
       .catch((error: unknown) => {

@@ -60,6 +60,16 @@ describe('the checkout of a pack', () => {
     }
   });
 
+  test('it is charged in the currency of the pack, which its price must have at the provider', async () => {
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    const open = () => createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    expect(await open()).toMatchObject({ outcome: 'opened' });
+    await database.query(`update credit_packs set currency = 'eur' where id = $1`, [pack.id]);
+    const message = expect.stringContaining('the expected currency: `eur`');
+    expect(await open()).toEqual({ outcome: 'provider-failed', message });
+  });
+
   test('P-26 an unknown price fails with the provider’s message, and nothing is sold', async () => {
     const companyId = await shop.newCompany();
     const pack = await shop.newPack();

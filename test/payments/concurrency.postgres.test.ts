@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
+import { settleInvoiceByHand } from '../../src/domain/credits/invoices/invoice.ts';
+import { lockAccount } from '../../src/domain/credits/ledger/ledger.ts';
 import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import {
   CREDIT,
@@ -113,5 +116,30 @@ describePostgres('with a server', () => {
   test('the audit finds every purchase, grant and refund in the books', async () => {
     for (const check of AUDIT_CHECKS)
       expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+  });
+
+  test('P-29 an invoice that is settled by hand while the provider reports it: neither waits for the other', async () => {
+    const company = await makeCompany(database, 'POSTPAID');
+    const invoiceId = crypto.randomUUID();
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version, last_version,
+         period_start, period_end) values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01')`,
+      [invoiceId, company.id, 50n * CREDIT],
+    );
+    const { byHand } = await database.transaction(async (transaction) => {
+      // In the order of an event: the company's account, then the invoice.
+      await lockAccount(transaction, company.id);
+      const byHand = database
+        .transaction((own) => settleInvoiceByHand(own, { invoiceId, paidAt: new Date() }))
+        .catch((error: unknown) => error);
+      await until(async () => {
+        const waiting = `select 1 from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock' and query like '%credit_accounts%'`;
+        return (await database.query(waiting)).length > 0;
+      });
+      await transaction.query('select 1 from invoices where id = $1 for update', [invoiceId]);
+      return { byHand };
+    });
+    expect(await byHand).toMatchObject({ outcome: 'settled', invoice: { status: 'PAID' } });
   });
 });

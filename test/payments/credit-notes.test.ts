@@ -81,6 +81,30 @@ describe('P-22 a credit note of a paid invoice', () => {
     await isSound();
   });
 
+  test('of an invoice that the balance of a downgrade paid: nothing is taken, and later grants are that much less', async () => {
+    const change = async (quantity: number) => {
+      subscription = await call('POST', `/v1/subscriptions/${subscription.id}`, {
+        ...{ 'items[0][price]': String(plan.providerPriceId), 'items[0][quantity]': String(quantity) },
+        proration_behavior: 'always_invoice',
+      });
+      await read();
+    };
+    await change(4);
+    await change(1);
+    await change(2);
+    const peak = await balance();
+    expect(peak > 39_000n * CREDIT).toBe(true);
+    await note(5_000, { out_of_band_amount: '5000' });
+    await read();
+    expect(await balance()).toBe(peak);
+    await change(4);
+    expect(await balance()).toBe(peak);
+    // 100 usd more, of which 50 make up for the note.
+    await change(5);
+    expect(Number((await balance()) - peak) / Number(CREDIT)).toBeCloseTo(5_000, -2);
+    await isSound();
+  });
+
   test('refunded to the card: counted by the refund alone, in either order', async () => {
     await note(4_000, { refund_amount: '4000' });
     await readDisputes(parts());
@@ -125,6 +149,8 @@ describe('P-22 a credit note of a paid invoice', () => {
     expect(await shop.payments.balance(company.id)).toBe(750n * CREDIT);
     expect(await receive(pack('cn_second', 500))).toMatchObject({ outcome: 'processed' });
     expect(await receive(pack('cn_second', 500))).toMatchObject({ outcome: 'duplicate' });
+    const unreadable = { ...pack('cn_words', 250), out_of_band_amount: 'all' };
+    expect(await receive(unreadable)).toMatchObject({ outcome: 'failed' });
     expect(await shop.payments.balance(company.id)).toBe(250n * CREDIT);
     await isSound();
   });

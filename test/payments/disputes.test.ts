@@ -296,6 +296,22 @@ describe('disputes', () => {
     expect(await problems()).toEqual(['dispute-opened', 'dispute-closed']);
   });
 
+  test('P-21 one that the provider settles beforehand is lost if that returned the money, and closed if not', async () => {
+    const { companyId, payment } = await bought();
+    const opened = await dispute(payment, 'needs_response');
+    const settled = async (...amounts: number[]) => {
+      const balance_transactions = amounts.map((amount) => ({ amount }));
+      const items = [{ ...opened, status: 'prevented', balance_transactions }];
+      const listDisputes = async () => ({ outcome: 'done', value: { items, hasMore: false } }) as const;
+      await readDisputes({ ...parts(), provider: { ...shop.sandbox.provider, listDisputes } });
+      return await balance(companyId);
+    };
+    expect(await settled()).toBe(1_000n * CREDIT);
+    expect(await settled(-1_000)).toBe(0n);
+    expect(await settled(-1_000)).toBe(0n);
+    expect(await problems()).toEqual(['dispute-closed', 'dispute-lost']);
+  });
+
   test('P-21 of a plan: the credits of its invoice are taken back', async () => {
     const company = await makeCompany(database);
     const plan = await makePlan(database);

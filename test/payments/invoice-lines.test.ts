@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { postMissingCash } from '../../src/domain/payments/cash/cash.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
 import { openTestDatabase } from '../doubles/test-database.ts';
@@ -191,9 +192,13 @@ describe('what counts as paid', () => {
   });
 
   test('an invoice in a currency without a rate waits, with an alert, and is granted once the rate exists', async () => {
-    const { pro, paid, credits } = await world();
-    const event = paid([lineOf(pro.priceId, 8_900)], { currency: 'eur' });
+    const { company, subscription, pro, paid, credits } = await world();
+    const fromBalance = { amount_due: 0, amount_paid: 0, starting_balance: -8_900, ending_balance: 0 };
+    const event = paid([lineOf(pro.priceId, 8_900)], { currency: 'eur', ...fromBalance });
     expect(await payments.receive(event)).toMatchObject({ outcome: 'deferred' });
+    // It has said that the invoice is paid, but not how. The audit waits, too.
+    await payments.receive(invoiceEvent('finalized', subscription, { ...event.object, status: 'paid' }));
+    await postMissingCash(database);
     expect(payments.entries.some(({ message }) => message.includes('currency without a rate'))).toBe(true);
     await database.query(
       `insert into plan_rates (provider_price_id, currency, plan_id, price_minor, credits_micro)
@@ -202,6 +207,8 @@ describe('what counts as paid', () => {
     );
     await payments.events.wake([`price:${pro.priceId}`]);
     expect(await credits()).toBe(12_000n);
+    const cash = `select account, amount_minor as minor from cash_entries where company_id = $1`;
+    expect(await database.query(cash, [company.id])).toEqual([{ account: 'balance', minor: 8_900n }]);
   });
 });
 

@@ -50,6 +50,28 @@ describe('reconciliation', () => {
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 
+  test('many pages that are never paid do not keep a paid purchase from its turn', async () => {
+    const { companyId, purchaseId, sessionId, status } = await begun();
+    await shop.sandbox.click(`/checkout/${sessionId}/pay`);
+    shop.lose();
+    await shop.clock.advance(HOUR_MS + 120_000);
+    const ago = (ms: number) => new Date(shop.clock.now() - ms);
+    await database.query(
+      `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
+         created_at, updated_at, checked_at)
+       select gen_random_uuid(), company_id, credit_pack_id, status, credits_micro, amount_minor, currency, $2, $2, $3
+       from credit_pack_purchases, generate_series(1, 100) where id = $1`,
+      [purchaseId, ago(2 * HOUR_MS), ago(HOUR_MS + 60_000)],
+    );
+    const provider = { ...shop.sandbox.provider, listEvents: failing<never>('away') };
+    expect(await reconcile({ ...parts(), provider })).toMatchObject({ purchases: 1 });
+    await database.query('delete from credit_pack_purchases where company_id = $1 and id <> $2', [
+      companyId,
+      purchaseId,
+    ]);
+    expect(await status()).toBe('COMPLETED');
+  });
+
   test('events that were not delivered are fetched and go through the same inbox', async () => {
     const { companyId, sessionId } = await begun();
     await shop.sandbox.own('/sandbox/faults', { drop: 20 });
@@ -86,10 +108,14 @@ describe('reconciliation', () => {
       retrieveCheckoutSession: failing<never>('away'),
       listEvents: failing<never>('away'),
     };
+    // The clock is far ahead meanwhile.
+    shop.clock.step(100 * HOUR_MS);
     expect(await reconcile({ ...parts(), provider })).toEqual({ purchases: 0, events: 0 });
     expect(await status()).toBe('PENDING');
+    shop.clock.step(-100 * HOUR_MS);
     await shop.clock.advance(HOUR_MS);
-    await reconcile(parts());
+    const listEvents = failing<never>('away');
+    await reconcile({ ...parts(), provider: { ...shop.sandbox.provider, listEvents } });
     expect(await status()).toBe('COMPLETED');
   });
 });

@@ -6,8 +6,10 @@ import {
   currentSubscription,
   deactivateStaleSubscriptions,
 } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
-import { CREDIT } from './payments-under-test.ts';
+import { CREDIT, openPayments } from './payments-under-test.ts';
 import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
 
 describePostgres('with a server', () => {
@@ -75,5 +77,43 @@ describePostgres('with a server', () => {
     expect([...(await deactivateStaleSubscriptions(database, { ...found, dryRun: false }))]).toMatchObject([
       { status: 'CANCELED', isActive: false, endDate: later, updatedAt: later },
     ]);
+  });
+
+  test('billing bug 22: no second page and no second trial while the event of the paid page is being applied', async () => {
+    const companyId = await shop.newCompany();
+    const { id: planId } = await shop.newPlan({ name: 'F', trialDays: 7 });
+    await shop.sync();
+    const first = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (first.outcome !== 'opened') throw new Error(JSON.stringify(first));
+    await shop.sandbox.click(`/checkout/${first.page.providerSessionId}/pay`);
+    const [isApplied, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const pausing: Database = {
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(async (transaction) => {
+          const done = await work(transaction);
+          const closed = `select 1 from subscription_checkouts where company_id = $1 and status = 'COMPLETED'`;
+          if ((await transaction.query(closed, [companyId])).length > 0) {
+            isApplied.resolve();
+            await mayCommit.promise;
+          }
+          return done;
+        }, options),
+    };
+    const completed = shop.sandbox.received.findLast(
+      ({ event }) => event?.type === 'checkout.session.completed',
+    );
+    if (completed?.event == null) throw new Error('the provider sent no event of the paid page');
+    const applied = openPayments(pausing).receive(completed.event);
+    await isApplied.promise;
+    const second = createSubscriptionCheckout(shop.parts, { companyId, planId });
+    await until(async () => {
+      const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await database.query(blocked)).length > 0;
+    });
+    mayCommit.resolve();
+    expect(await applied).toMatchObject({ outcome: 'processed' });
+    expect(await second).toMatchObject({ outcome: 'subscribed-already' });
+    await shop.handOn();
   });
 });

@@ -90,10 +90,24 @@ describe('a subscription that begins', () => {
     expect(await payments.mails(company.id)).toEqual(['trial-ending']);
   });
 
-  test('billing bug 22: two live subscriptions of one company are logged for the operator', async () => {
+  test('billing bug 22: two live subscriptions of one company are logged for the operator, and mailed once', async () => {
     const { company, subscription, plan } = await world();
+    await database.query(
+      `insert into users (id, company_id, email, password_hash, role, is_super_admin)
+       values ($1, null, 'root@example.com', 'none', 'MEMBER', true)`,
+      [crypto.randomUUID()],
+    );
+    const mails = () =>
+      database.query(`select kind, data from mail_outbox where to_address = 'root@example.com'`);
     await payments.receive(subscriptionEvent('updated', subscription));
-    await payments.receive(subscriptionEvent('updated', newSubscription(company, plan.priceId)));
+    expect(await mails()).toEqual([]);
+    await payments.clock.advance(1_000);
+    const second = newSubscription(company, plan.priceId);
+    for (const one of [second, second, subscription])
+      await payments.receive(subscriptionEvent('updated', one, {}, { created: LATER }));
+    const data = { problem: 'second-subscription', reference: second.id, companyName: 'Acme' };
+    const amount = { value: '29.00', currency: 'usd' };
+    expect(await mails()).toEqual([{ kind: 'payment-problem', data: { ...data, amount } }]);
     expect(
       payments.entries.some(({ level, context }) => level === 'error' && context.companyId === company.id),
     ).toBe(true);

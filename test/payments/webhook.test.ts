@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
+import { requeueEvent } from '../../src/domain/payments/payment-jobs.ts';
+import type { JobQueue } from '../../src/ports/job-queue.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { useDatabase } from '../setup/use-database.ts';
 import {
@@ -11,10 +13,11 @@ import {
   openWebhook,
   type PaymentsUnderTest,
 } from './payments-under-test.ts';
-import { paidSession } from './purchase-facts.ts';
+import { paidSession, refundOf } from './purchase-facts.ts';
 import { RECORDED_AT } from './recorded-events.ts';
 
 const SECRET = 'whsec_under_test';
+const jobQueue = { enqueue: async () => 'job' } as unknown as JobQueue;
 const database = useDatabase();
 let payments: PaymentsUnderTest;
 let post: ReturnType<typeof openWebhook>;
@@ -171,13 +174,44 @@ describe('the payment webhook', () => {
       expect(await events.replay(kept.id)).toMatchObject({ outcome: 'other-origin' });
       await events.wake([]);
       await events.retryDue();
+      // `turnpike replay-payment-event` leaves it to the timer.
+      const requeued = await requeueEvent(
+        { database, jobQueue, now: new Date(payments.clock.now()) },
+        other.id,
+      );
+      expect(requeued.outcome).toBe('requeued');
+      await events.retryDue();
+      expect(await payments.found(other)).toMatchObject({
+        status: 'FAILED',
+        error: expect.stringContaining(words),
+      });
     }
     expect(await payments.balance(company.id)).toBe(0n);
     // What is signed for our own account and mode is applied, and reconciliation names neither.
     const { livemode: _, ...silent } = event.payload;
     const own = { ...event, payload: { ...silent, account: 'acct_ours' } };
+    expect(await origin(true).receive(own)).toMatchObject({ outcome: 'other-origin' });
     expect(await origin(true, 'acct_ours').receive(own)).toMatchObject({ outcome: 'processed' });
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-25 an event that waits since test mode gives no credits once the key is of live mode', async () => {
+    const { company, purchase } = await newPurchase();
+    const unknown = { ...purchase, id: company.id, sessionId: `${purchase.sessionId}_early` };
+    const event = paidSession(company, unknown);
+    const early = { ...event, payload: { ...event.payload, livemode: false } };
+    expect(await payments.receive(early)).toMatchObject({ outcome: 'deferred' });
+    const live = createPaymentEvents({ ...payments.parts, eventOrigin: { isLive: true, account: null } });
+    await database.query('update credit_pack_purchases set provider_session_id = $2 where id = $1', [
+      purchase.id,
+      unknown.sessionId,
+    ]);
+    await live.wake([`session:${unknown.sessionId}`]);
+    expect(await payments.found(early)).toMatchObject({
+      status: 'FAILED',
+      error: expect.stringContaining('test mode'),
+    });
+    expect(await payments.balance(company.id)).toBe(0n);
   });
 
   test('P-23 exactly these fourteen kinds are registered; one without an effect is acknowledged and stored', async () => {
@@ -237,6 +271,41 @@ describe('an internal error', () => {
     await payments.events.retryDue();
     expect(await payments.statusOf(event)).toBe('PROCESSED');
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-24 an event that has waited for a day waits on after one internal error', async () => {
+    const { company, purchase, event } = await newPurchase();
+    const refund = refundOf(company, purchase, 400);
+    expect(await payments.receive(refund)).toMatchObject({ outcome: 'deferred' });
+    await database.query(
+      'update provider_events set attempts = 20, next_attempt_at = $2 where provider_event_id = $1',
+      [refund.id, new Date(payments.clock.now())],
+    );
+    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    await payments.events.retryDue();
+    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+    expect(await payments.found(refund)).toMatchObject({
+      status: 'DEFERRED',
+      error: expect.stringContaining('credit_pack_purchases'),
+      nextAttemptAt: new Date(payments.clock.now() + 6 * 60 * 60_000),
+    });
+    await payments.receive(event);
+    expect(await payments.balance(company.id)).toBe(600n * CREDIT);
+  });
+
+  test('P-24 an event that waits is looked at again after the clock was ahead for a while', async () => {
+    const { company, purchase } = await newPurchase();
+    const refund = refundOf(company, purchase, 400);
+    await payments.receive(refund);
+    const { attempts } = await payments.found(refund);
+    const day = 24 * 60 * 60_000;
+    for (const stepMs of [20 * day, -20 * day]) {
+      payments.clock.step(stepMs);
+      await payments.events.retryDue();
+    }
+    const looked = await payments.found(refund);
+    expect(looked.attempts).toBe(attempts + 4);
+    expect(looked.nextAttemptAt?.getTime()).toBeLessThan(payments.clock.now() + day);
   });
 
   test('P-24 killed between the commit and the response: the repeated event changes nothing', async () => {

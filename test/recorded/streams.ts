@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Usage } from '../../src/gateway/json/answer-body.ts';
 import type { ClientWire } from '../../src/gateway/json/client-wire.ts';
+import type { Usage } from '../../src/gateway/json/reported-usage.ts';
 
 export interface RecordedStream {
   /** The file is streams/NAME.sse. */

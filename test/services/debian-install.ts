@@ -28,7 +28,7 @@ export async function installDebianPackages(packages: readonly string[]): Promis
 }
 
 function forbidServiceStarts(): () => void {
-  // A guard of a run that was killed counts as ours; anybody else's stays.
+  // A guard of a run that was killed counts as ours; anyone else's stays.
   const isForeign = existsSync(policyFile) && !readFileSync(policyFile, 'utf8').includes(policyMark);
   if (isForeign) return () => undefined;
   writeFileSync(policyFile, `#!/bin/sh\n${policyMark}\nexit 101\n`, { mode: 0o755 });

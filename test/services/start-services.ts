@@ -7,7 +7,7 @@ import {
   postgresProgram,
   redisProgram,
 } from './find-or-install.ts';
-import { folderParents, makePrivateFolder } from './private-folder.ts';
+import { folderParents, MEMORY_FOLDER, makePrivateFolder, memoryFolders } from './private-folder.ts';
 import { startPrivatePostgres } from './private-postgres.ts';
 import { startPrivateRedis } from './private-redis.ts';
 import type { PrivateService } from './private-service.ts';
@@ -33,13 +33,13 @@ const starters = new Map<Program, (place: string, folder: string) => Promise<Pri
 
 /** Private services for whatever the caller has not given. One that cannot be had is said and left out. */
 export async function startServices(): Promise<TestServices> {
-  sweepStaleFolders(folderParents());
+  sweepStaleFolders([MEMORY_FOLDER, ...folderParents()]);
   // A server that the caller gave outlives this run, and may hold what a killed run has left.
   const given = process.env[postgresProgram.variable];
   if (given) await sweepStaleDatabases(given).catch((error) => console.error(`sweeping ${error}`));
   const programs = [...starters.keys()].filter((one) => !process.env[one.variable]);
   const places = await findOrInstall(programs);
-  const folder = makePrivateFolder();
+  const folder = makePrivateFolder([...memoryFolders(), ...folderParents()]);
   const running: PrivateService[] = [];
   // What tests leave in the temporary folder goes with the rest, also when a run is killed in the middle.
   const temporary = join(folder, 'temporary');

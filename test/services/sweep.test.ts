@@ -51,7 +51,8 @@ describe('sweep', () => {
     expect(readdirSync(parent)).toHaveLength(6);
   });
 
-  test('a process id that now belongs to another program is not a runner', async () => {
+  test('a bare run of tests is a runner; a process id that now belongs to another program is none', async () => {
+    expect(isTestRunner(process.pid)).toBe(true);
     const other = spawn('sleep', ['60']);
     try {
       expect(isTestRunner(other.pid ?? 0)).toBe(false);

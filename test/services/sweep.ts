@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { builtPrefix } from './once-per-run.ts';
 import { folderPrefix } from './private-folder.ts';
 
@@ -51,13 +51,15 @@ function privateFoldersIn(parent: string): { folder: string; pid: number }[] {
   });
 }
 
-/** Numbers of processes are used again: one that lives counts only if it is a test runner too. */
+/**
+ * Numbers of processes are used again: one that lives counts only if it may have made a folder. That is any program on Bun,
+ * because besides `npm test` a bare `bun test`, the faults and the benchmarks make them.
+ */
 export function isTestRunner(pid: number): boolean {
   if (existsSync('/proc/self/cmdline')) {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-        .split('\0')
-        .some((word) => word.endsWith('test/run.ts'));
+      const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return /^bunx?(?:\.exe)?$/.test(basename(program));
     } catch {
       return false;
     }

@@ -4,9 +4,11 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SQL } from 'bun';
 import { prepareDataFolder } from '../../src/start/processes/data-folder.ts';
-import { freshDatabase } from '../services/fresh-database.ts';
+import { freshDatabase, migratedDatabase } from '../services/fresh-database.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
 import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from './running-system.ts';
+
+const hasServers = givenDatabase() !== null && givenRedis() !== null;
 
 /** One clear line on standard error, exit code 1, nothing else. */
 async function refusal(env: Record<string, string>, file = 'everything.ts'): Promise<string> {
@@ -32,15 +34,18 @@ describe('a bad start is one clear line and an exit code', () => {
     await remove();
   });
 
-  test('a HOST that is not of this machine', async () => {
-    const { folder, remove } = await preparedDataFolder();
+  test.skipIf(!hasServers)('a HOST that is not of this machine', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    const { url, drop } = await migratedDatabase();
     const alone = { DATA_DIR: folder, DEMO_WORLD: 'off', PAYMENT_SANDBOX: 'off' };
+    const servers = { DATABASE_URL: url, REDIS_URL: givenRedis() ?? '' };
     for (const HOST of ['192.0.2.1', 'host.invalid']) {
-      expect(await refusal({ ...alone, HOST, GATEWAY_PORT: '0' })).toBe(
+      expect(await refusal({ ...alone, ...servers, HOST, GATEWAY_PORT: '0' }, 'gateway.ts')).toBe(
         `turnpike: GATEWAY_PORT 0 on HOST ${HOST} cannot be opened (not an address of this machine): ` +
           'set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0\n',
       );
     }
+    await drop();
     await remove();
   });
 
@@ -198,15 +203,21 @@ describe('a bad start is one clear line and an exit code', () => {
   });
 });
 
-describe.skipIf(givenDatabase() === null || givenRedis() === null)('production', () => {
+describe.skipIf(!hasServers)('production', () => {
   test('runs on PostgreSQL and Redis with no demo world, no sandbox and nothing generated', async () => {
     const { folder, remove } = await emptyDataFolder();
     const { url, drop } = await freshDatabase();
-    // Commands on a server need no folder of their own.
-    const unwritable = { DATA_DIR: '/dev/null/data', DATABASE_URL: url, REDIS_URL: givenRedis() ?? '' };
-    const command = startProcess('turnpike.ts', ['audit'], unwritable);
+    // Commands on a server need no folder of their own, and no Redis.
+    const lacking = {
+      DATA_DIR: '/dev/null/data',
+      DATABASE_URL: url,
+      REDIS_URL: 'redis://me:hunter2@127.0.0.1:1',
+    };
+    const command = startProcess('turnpike.ts', ['audit'], lacking);
     expect(await command.exited).toBe(0);
     expect(command.output()).toContain('the books balance');
+    expect(command.errors()).toMatch(/^turnpike: REDIS_URL: .* goes on without it: running services notice/);
+    expect(command.errors()).not.toContain('hunter2');
     const secret = (n: number) => `${n}k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E`;
     const system = await startSystem(folder, {
       NODE_ENV: 'production',
@@ -216,6 +227,8 @@ describe.skipIf(givenDatabase() === null || givenRedis() === null)('production',
       INTERNAL_TOKEN: secret(2),
       WEBHOOK_SECRET: secret(3),
       MASTER_KEY: secret(4),
+      // Nothing answers there: what the start requests of its own servers does not go through it.
+      HTTP_PROXY: 'http://127.0.0.1:1',
     });
     expect(system.output()).not.toContain('payment sandbox');
     expect(system.demo).toThrow();

@@ -34,7 +34,11 @@ describe.skipIf(missing)(
   'G-33 a database that has lost its last commits, beside a Redis that knows them',
   () => {
     const ending: (() => unknown)[] = [];
+    const gateways: RunningGateway[] = [];
     afterAll(async () => {
+      // Before the servers that they would otherwise look for.
+      for (const gateway of gateways) gateway.signal('SIGKILL');
+      await Promise.all(gateways.map(({ exited }) => exited));
       for (const end of ending.toReversed()) await end();
     });
 
@@ -44,10 +48,7 @@ describe.skipIf(missing)(
       const world = await openCreditWorld(given);
       ending.push(world.close);
       const gateway = await world.startGateway({ COMMIT_DEADLINE_MS: '500' });
-      ending.push(() => {
-        gateway.signal('SIGKILL');
-        return gateway.exited;
-      });
+      gateways.push(gateway);
       return { world, gateway };
     }
 

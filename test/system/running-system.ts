@@ -9,6 +9,7 @@ import { oncePerRun } from '../services/once-per-run.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** A guard against waiting for ever, far above what the slowest machine takes. */
 const READY_WITHIN_MS = 170_000;
+const LOOK_AGAIN_MS = 500;
 
 export interface DemoFile {
   readonly gateway_url: string;
@@ -67,6 +68,11 @@ function spawned(command: string[], env: Record<string, string>, detached: boole
   });
   const out = gather(child.stdout);
   const err = gather(child.stderr);
+  // Its own children may keep the pipes open.
+  const exited = child.exited.then(async () => {
+    await Promise.race([Promise.all([out.done, err.done]), Bun.sleep(LOOK_AGAIN_MS)]);
+    return true;
+  });
   return {
     pid: child.pid,
     exited: Promise.all([child.exited, out.done, err.done]).then(([exitCode]) => exitCode),
@@ -75,17 +81,17 @@ function spawned(command: string[], env: Record<string, string>, detached: boole
     signal: (name) => child.kill(name),
     async line(beginning) {
       const deadline = Bun.nanoseconds() / 1e6 + READY_WITHIN_MS;
+      let hasEnded = false;
       for (;;) {
         // The word `ready` at the beginning of a line is on standard error where log lines are JSON.
         const found = [out, err]
           .flatMap((one) => one.text().split('\n').slice(0, -1))
           .find((line) => line.startsWith(beginning));
         if (found !== undefined) return found;
-        const ended = child.exitCode !== null || child.signalCode !== null;
-        if (ended || Bun.nanoseconds() / 1e6 > deadline) {
+        if (hasEnded || Bun.nanoseconds() / 1e6 > deadline) {
           throw new Error(`no line begins with "${beginning}":\n${out.text()}${err.text()}`);
         }
-        await Promise.race([out.more(), err.more()]);
+        hasEnded = await Promise.race([out.more(), err.more(), exited]);
       }
     },
   };
@@ -145,16 +151,16 @@ function plainEnvironment(): Record<string, string> {
 
 function gather(stream: ReadableStream<Uint8Array>) {
   let text = '';
-  let wake = Promise.withResolvers<void>();
+  let wake = Promise.withResolvers<false>();
   const read = async () => {
     const decoder = new TextDecoder();
     for await (const chunk of stream) {
       text += decoder.decode(chunk, { stream: true });
-      wake.resolve();
+      wake.resolve(false);
       wake = Promise.withResolvers();
     }
-    wake.resolve();
   };
-  const done = read();
-  return { text: () => text, done, more: () => Promise.race([wake.promise, Bun.sleep(500), done]) };
+  // After the end nothing wakes: a loop over what is resolved already would keep the event loop from seeing the exit.
+  const more = () => Promise.race([wake.promise, Bun.sleep(LOOK_AGAIN_MS).then(() => false)]);
+  return { text: () => text, done: read(), more };
 }

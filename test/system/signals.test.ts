@@ -65,21 +65,17 @@ async function openCall(script: string, dataDir: string, env: Record<string, str
 const repeats = (group: RunningGroup) => group.output().split('a repeated signal counts as one').length - 1;
 
 describe('npm start whose process group is signalled', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s, which npm forwards as well, and again: the stream ends whole, exit code 0',
-    async (signal) => {
-      const { folder, remove } = await preparedDataFolder();
-      ends.push(remove);
-      const { group, finish } = await openCall('start', folder, {});
-      group.signalGroup(signal);
-      await until(() => group.output().includes('"stopping"'));
-      group.signalGroup(signal);
-      await until(() => repeats(group) >= 1);
-      expect((await finish()).endsWith(done)).toBe(true);
-      expect(await group.exited).toBe(0);
-    },
-    240_000,
-  );
+  test('SIGTERM, which npm forwards as well, and again: the stream ends whole, exit code 0', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    ends.push(remove);
+    const { group, finish } = await openCall('start', folder, {});
+    group.signalGroup('SIGTERM');
+    await until(() => group.output().includes('"stopping"'));
+    group.signalGroup('SIGTERM');
+    await until(() => repeats(group) >= 1);
+    expect((await finish()).endsWith(done)).toBe(true);
+    expect(await group.exited).toBe(0);
+  }, 240_000);
 
   test('a signal two seconds later forces the end', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -97,20 +93,20 @@ describeServers('several processes whose group is signalled', () => {
   const processes = useProcesses();
 
   test.each([
-    ['start', 4],
-    ['start:gateway', 3],
-  ])(
-    'npm run %s with GATEWAY_PROCESSES=2, which are %d: the stream ends whole, exit code 0',
-    async (script, count) => {
+    ['start', 4, 'SIGTERM'],
+    ['start:gateway', 3, 'SIGINT'],
+  ] as const)(
+    'npm run %s with GATEWAY_PROCESSES=2, which are %d, on %s: the stream ends whole, exit code 0',
+    async (script, count, signal) => {
       const { DATA_DIR = '', ...environment } = processes.environment;
       const { group, finish } = await openCall(script, DATA_DIR, {
         ...environment,
         GATEWAY_PROCESSES: '2',
         GATEWAY_PORT: String(freePort()),
       });
-      group.signalGroup('SIGTERM');
+      group.signalGroup(signal);
       await until(() => group.output().split('"stopping"').length - 1 === count);
-      group.signalGroup('SIGTERM');
+      group.signalGroup(signal);
       // Those that have no call to finish may have ended before the second signal; the one with the stream has not.
       await until(() => repeats(group) >= 1);
       expect((await finish()).endsWith(done)).toBe(true);

@@ -207,7 +207,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     parameters: [],
     returns: 'trigger',
   },
-  { name: 'post_missing_cash', revision: 2, checksum: '5f2a5f725697d524', parameters: [], returns: 'bigint' },
+  { name: 'post_missing_cash', revision: 4, checksum: 'b54d973d7e4fdb2c', parameters: [], returns: 'bigint' },
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
   {
     name: 'reopen_usage_month',

@@ -201,7 +201,7 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'nodemailer', homes: ['src/adapters/mail/'], reason: 'sends mail by SMTP' },
   { name: 'unpdf', homes: ['src/adapters/document-reader/'], reason: 'text out of PDF' },
   { name: 'mammoth', homes: ['src/adapters/document-reader/'], reason: 'text out of DOCX' },
-  { name: 'htmlparser2', homes: ['src/adapters/document-reader/'], reason: 'text out of HTML' },
+  { name: 'htmlparser2', homes: ['src/adapters/document-reader/'], reason: 'text out of HTML and ODT' },
   {
     name: 'hyparquet-writer',
     homes: ['src/adapters/table-files/'],

@@ -43,7 +43,7 @@ export function AuditLog() {
           retry={pages.reload}
           more={pages}
           keyOf={({ id }) => id}
-          nothing={isFiltered ? 'No such change' : 'Nothing here yet'}
+          nothing={isFiltered ? 'No such change' : 'No changes yet'}
           empty={
             <p>
               {isFiltered ? 'Use other words or another time.' : 'Every change by a person appears here.'}
@@ -57,7 +57,7 @@ export function AuditLog() {
             },
             {
               name: 'What',
-              show: ({ action }) => <span title={action}>{spoken(action.replaceAll(/[.-]/g, '_'))}</span>,
+              show: ({ action }) => <span title={action}>{actionWords(action)}</span>,
             },
             { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
             { name: 'Details', show: (entry) => <Details entry={entry} /> },
@@ -67,6 +67,13 @@ export function AuditLog() {
       </Card>
     </Page>
   );
+}
+
+/** Actions that are recorded under another name than the console has for them. */
+const ACTIONS = new Map([['key.minted', 'API key created']]);
+
+function actionWords(action: string): string {
+  return ACTIONS.get(action) ?? spoken(action.replaceAll(/[.-]/g, '_'));
 }
 
 function Details({ entry }: { entry: Entry }) {

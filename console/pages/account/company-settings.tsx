@@ -25,7 +25,7 @@ export function SettingsTabs() {
   return (
     <nav className="tabs" aria-label="Company settings">
       {tab('/settings', 'Profile')}
-      {tab('/keys', 'API Keys')}
+      {tab('/keys', 'API keys')}
     </nav>
   );
 }
@@ -40,7 +40,6 @@ export function CompanySettings() {
       <SettingsTabs />
       <Problem error={result.error} retry={result.reload} />
       <Card title="Profile">
-        {isSaved && <Notice mood="good">The profile is saved. Invoices from now on show it.</Notice>}
         {company === null ? (
           result.error === null && <Bones lines={6} />
         ) : (
@@ -53,6 +52,7 @@ export function CompanySettings() {
             }}
           />
         )}
+        {isSaved && <Notice mood="good">The profile is saved. Invoices from now on show it.</Notice>}
       </Card>
     </Page>
   );

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { Act } from '../../parts/dialog.tsx';
-import { Card, Notice } from '../../parts/page.tsx';
+import { Bones, Card, Notice } from '../../parts/page.tsx';
 import { credits } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
@@ -17,8 +17,8 @@ const LOOK_EVERY_MS = 5_000;
 type CreatedKey = DataOf<typeof CREATE>['createApiKey'];
 
 interface FirstCallProps {
-  readonly hasCredits: boolean;
-  readonly hasCalls: boolean;
+  /** Null while it is not known. */
+  readonly known: { readonly hasCredits: boolean; readonly hasCalls: boolean } | null;
 }
 
 /** Guides a new company to its first successful call. Shown to admins until every step is done or it is dismissed. */
@@ -40,24 +40,20 @@ interface Step {
   readonly says: ReactNode;
 }
 
-function Checklist({
-  hasCredits,
-  hasCalls,
-  person,
-  dismiss,
-}: FirstCallProps & { person: Person; dismiss(): void }) {
+function Checklist({ known, person, dismiss }: FirstCallProps & { person: Person; dismiss(): void }) {
   const { session } = useConsole();
   const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const [wasOpen, setWasOpen] = useState(false);
-  if (keys.data === null) return null;
+  // What is below waits for it, except while it cannot be loaded.
+  if (keys.data === null || known === null) return keys.error === null ? <Bones lines={1} /> : null;
   const { nodes } = keys.data.apiKeyPage;
   const steps = stepsOf({
     person,
-    hasCredits,
+    hasCredits: known.hasCredits,
     // The playground's own key does not count: it is never shown to a user.
     hasKey: nodes.some(({ name }) => name !== 'Playground'),
-    hasCalls: hasCalls || nodes.some(({ lastUsedAt }) => lastUsedAt !== null),
+    hasCalls: known.hasCalls || nodes.some(({ lastUsedAt }) => lastUsedAt !== null),
     create: async () => {
       const { createApiKey } = await session.request(CREATE, { input: { name: 'First key' } });
       setCreated(createApiKey);
@@ -108,7 +104,7 @@ function stepsOf({ person, hasCredits, hasKey, hasCalls, create }: StepsArgs): r
       says: <VerifyWords person={person} />,
     },
     {
-      name: 'Have credits',
+      name: 'Get credits',
       isDone: hasCredits,
       says: (
         <>
@@ -142,7 +138,7 @@ function stepsOf({ person, hasCredits, hasKey, hasCalls, create }: StepsArgs): r
           </div>
         </>
       ) : (
-        'With the key of the step before.'
+        'Use the key from the previous step.'
       ),
     },
   ];

@@ -40,9 +40,11 @@ function ChangePassword({ changed }: { changed(): Promise<void> }) {
   const wanted = { name: 'new', type: 'password', autoComplete: 'new-password', minLength: 10 } as const;
   return (
     <Card title="Change the password">
-      {isChanged && <Notice mood="good">It is changed, and all other sessions have ended.</Notice>}
+      {isChanged && (
+        <Notice mood="good">Your password was changed, and all other sessions have ended.</Notice>
+      )}
       <Form
-        submit="Change it"
+        submit="Change the password"
         clears
         send={async ({ password }) => {
           setChanged(false);
@@ -68,7 +70,7 @@ function Leave({ person }: { person: Person }) {
   };
   const reason = data === null ? null : whyNotLeave(person, data.members);
   return (
-    <Card title="Leave">
+    <Card title="Leave the company">
       <Problem error={error} retry={reload} />
       {data === null ? (
         error === null && <Bones lines={2} />
@@ -76,7 +78,7 @@ function Leave({ person }: { person: Person }) {
         <p className="quiet">{reason}</p>
       ) : (
         <>
-          <p className="quiet">Your account is closed.</p>
+          <p className="quiet">You lose access to the company, and your account is closed for good.</p>
           <div>
             <Confirmed
               name="Leave the company"
@@ -141,9 +143,13 @@ function Sessions({ sessions }: { sessions: QueryResult<DataOf<typeof SESSIONS>>
           { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
           { name: 'Last seen', show: ({ refreshedAt }) => <Moment at={refreshedAt} /> },
           {
-            name: 'Do',
+            name: 'Actions',
             show: ({ id, isCurrent }) =>
-              isCurrent ? <Tag>This browser</Tag> : <Act name="End" work={() => change(END, { id })} />,
+              isCurrent ? (
+                <Tag>This browser</Tag>
+              ) : (
+                <Act name="End session" work={() => change(END, { id })} />
+              ),
           },
         ]}
       />

@@ -3,7 +3,7 @@ import { useFilters } from '../../operations/filters.tsx';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, RowButton } from '../../parts/list.tsx';
-import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Card, Page, Tag, ToForm } from '../../parts/page.tsx';
 import { Breakable, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
@@ -31,9 +31,12 @@ export function Team() {
   const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
   const ownId = state.status === 'in' ? state.person.id : '';
   return (
-    <Page title="Team" says="The members of your company. Admins also manage members, keys and billing.">
+    <Page
+      title="Team"
+      says="The members of your company. Admins also manage members, keys and billing."
+      actions={isAdmin ? <ToForm of="Invite a member" /> : undefined}
+    >
       <Members isAdmin={isAdmin} ownId={ownId} />
-      {isAdmin && <Invitations />}
     </Page>
   );
 }
@@ -44,7 +47,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
   const change = useChange(pages.reload);
   const [moving, setMoving] = useState<Member | null>(null);
   const actions: Column<Member> = {
-    name: 'Do',
+    name: 'Actions',
     show: (member) => {
       const { id, email, role } = member;
       const move = <RowButton onClick={() => setMoving(member)}>Credits</RowButton>;
@@ -60,8 +63,9 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
       return (
         <div className="row">
           {move}
-          <Act
-            name={other === 'MEMBER' ? 'Make a member' : 'Make an admin'}
+          <Confirmed
+            {...(other === 'MEMBER' ? demotion(email) : promotion(email))}
+            danger={false}
             work={() => change(CHANGE_ROLE, { id, role: other })}
           />
           <Confirmed
@@ -75,26 +79,41 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
     },
   };
   return (
-    <Card title="People">
-      <Field label="Search people" {...typed('search')} />
-      <List
-        label="People"
-        rows={pages.nodes}
-        error={pages.error}
-        retry={pages.reload}
-        more={pages}
-        keyOf={({ id }) => id}
-        nameOf={({ email }) => email}
-        nothing="No such person"
-        empty={<p>No one has an address with these words.</p>}
-        columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
-      />
-      {moving !== null && (
-        <MemberCredits member={moving} close={() => setMoving(null)} moved={pages.reload} />
-      )}
-    </Card>
+    <>
+      <Card title="People">
+        <Field label="Search people" {...typed('search')} />
+        <List
+          label="People"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          nameOf={({ email }) => email}
+          nothing="No such person"
+          empty={<p>No member’s address matches your search.</p>}
+          columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
+        />
+        {moving !== null && (
+          <MemberCredits member={moving} close={() => setMoving(null)} moved={pages.reload} />
+        )}
+      </Card>
+      {/* Not before the list: its rows would move the form while it is being filled in. */}
+      {isAdmin && (pages.nodes !== null || pages.error !== null) && <Invitations />}
+    </>
   );
 }
+
+const promotion = (email: string) => ({
+  name: 'Make an admin',
+  title: `Make ${email} an admin?`,
+  says: 'Admins manage members, keys, budgets and billing, and read every request and stored prompt.',
+});
+const demotion = (email: string) => ({
+  name: 'Make a member',
+  title: `Make ${email} a member?`,
+  says: 'They can no longer manage members, keys and billing. Open invitations that they sent are withdrawn.',
+});
 
 function Invitations() {
   const pages = usePages(INVITATIONS);
@@ -105,6 +124,7 @@ function Invitations() {
         <Form
           submit="Send the invitation"
           clears
+          guards
           send={({ text }) => change(INVITE, { email: text('email'), role: text('role') as Member['role'] })}
         >
           <Field label="E-mail" name="email" type="email" required autoComplete="off" />
@@ -129,7 +149,10 @@ function Invitations() {
             { name: 'E-mail', show: ({ email }) => <Breakable text={email} after="@" /> },
             { name: 'Role', show: ({ role }) => spoken(role) },
             { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
-            { name: 'Do', show: ({ id }) => <Act name="Withdraw" work={() => change(WITHDRAW, { id })} /> },
+            {
+              name: 'Actions',
+              show: ({ id }) => <Act name="Withdraw" work={() => change(WITHDRAW, { id })} />,
+            },
           ]}
         />
       </Card>

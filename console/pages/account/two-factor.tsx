@@ -37,11 +37,11 @@ export function TwoFactor({ person }: { person: Person }) {
       {begun === null ? (
         <>
           <p className="quiet">
-            A code of an authenticator app on your phone, besides the password, whenever you log in.
+            A code from an authenticator app on your phone, in addition to the password, whenever you log in.
           </p>
           <div>
             <Act
-              name="Set it up"
+              name="Set up two-factor authentication"
               main
               work={async () => setBegun((await session.request(BEGIN)).beginTotp)}
             />
@@ -144,7 +144,8 @@ function TurnedOn({ codesLeft, show }: { codesLeft: number; show(codes: readonly
   return (
     <Card title="Two-factor authentication" actions={<Tag mood="good">On</Tag>}>
       <p className="quiet">
-        {codesLeft} of 10 recovery codes are left. {codesLeft < 3 && 'Get new ones before you need them.'}
+        {codesLeft} of 10 recovery codes {codesLeft === 1 ? 'is' : 'are'} left.{' '}
+        {codesLeft < 3 && 'Get new ones before you need them.'}
       </p>
       <div className="row">
         <button type="button" onClick={() => setOpen('codes')}>
@@ -173,6 +174,7 @@ function TurnedOn({ codesLeft, show }: { codesLeft: number; show(codes: readonly
         <Dialog title="Turn two-factor authentication off?" close={close}>
           <Form
             submit="Turn it off"
+            isDanger
             beside={cancel}
             send={async ({ text, password }) => {
               await session.request(DISABLE, { password: password('password'), totp: text('totp') });

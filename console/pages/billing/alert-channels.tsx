@@ -61,8 +61,8 @@ export function AlertChannels() {
   return (
     <Card title="Channels">
       <p className="quiet">
-        Alerts also go to a signed webhook, to Slack or what takes the same, and to further people of your
-        company.
+        Alerts can also be sent to a signed webhook, to Slack or a compatible service, and to other people of
+        your company.
       </p>
       {tested !== null && <TestResult {...tested} />}
       <List
@@ -80,7 +80,7 @@ export function AlertChannels() {
           { name: 'Alerts', show: ({ events }) => eventWords(events, data?.alertEventKinds ?? []) },
           { name: 'Last delivery', show: (channel) => <LastDelivery {...channel} /> },
           {
-            name: 'Do',
+            name: 'Actions',
             show: (channel) => (
               <div className="row">
                 <Act name="Test" work={() => test(channel)} />

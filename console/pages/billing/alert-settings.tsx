@@ -43,14 +43,14 @@ export function ChangeAlerts(props: AlertSettingsProps) {
       </button>
       {settings.isOn ? (
         <Confirmed
-          name="Switch off"
-          title="Switch all alerts off?"
+          name="Turn off"
+          title="Turn off all alerts?"
           says="No alerts are sent, not even when the credits are used up and calls are refused. Alerts that are missed meanwhile are not sent later."
           isBig
           work={() => set({ ...inputOf(settings), isOn: false })}
         />
       ) : (
-        <Act name="Switch on" isBig work={() => set({ ...inputOf(settings), isOn: true })} />
+        <Act name="Turn on" isBig work={() => set({ ...inputOf(settings), isOn: true })} />
       )}
       {opened !== null && (
         <SettingsForm
@@ -89,7 +89,7 @@ function SettingsForm({ settings, isPrepaid, close, set }: SettingsFormProps) {
         {isPrepaid && (
           <Field
             label="Balances, in credits"
-            hint="Up to five, with spaces between. Empty: 20 %, 5 % and nothing of the last top-up."
+            hint="Up to five, with spaces between. Empty: 20%, 5% and nothing of the last top-up."
             name="balances"
             data-field="balanceThresholds"
             maxLength={120}

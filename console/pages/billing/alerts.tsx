@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { Facts } from '../../parts/facts.tsx';
 import { List } from '../../parts/list.tsx';
-import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Bones, Card, InOrder, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { credits, Moment } from '../../parts/words.tsx';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
@@ -46,25 +46,27 @@ export function Alerts() {
       {data?.alertSettings.isOn === false && (
         <Notice mood="warn">Alerts are off: nothing is watched and no alerts are sent.</Notice>
       )}
-      {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
-      <AlertChannels />
-      <Card title="Alerts sent">
-        <List
-          label="Alerts"
-          rows={data?.creditAlerts ?? null}
-          keyOf={({ kind, thresholdPercent, threshold, raisedAt, keyName }) =>
-            [kind, thresholdPercent, threshold, raisedAt, keyName].join(' ')
-          }
-          nothing="No alerts so far"
-          empty={<p>When a threshold above is crossed, it is listed here and sent by e-mail.</p>}
-          columns={[
-            { name: 'When', show: ({ raisedAt }) => <Moment at={raisedAt} /> },
-            { name: 'What', show: (alert) => <Tag mood={moodOf(alert)}>{nameOf(alert)}</Tag> },
-            { name: 'In words', show: (alert) => wordsOf(alert) },
-            { name: 'Mailed', show: ({ mailedAt }) => <Moment at={mailedAt} never="in a moment" /> },
-          ]}
-        />
-      </Card>
+      <InOrder>
+        {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
+        <AlertChannels />
+        <Card title="Alerts sent">
+          <List
+            label="Alerts"
+            rows={data?.creditAlerts ?? null}
+            keyOf={({ kind, thresholdPercent, threshold, raisedAt, keyName }) =>
+              [kind, thresholdPercent, threshold, raisedAt, keyName].join(' ')
+            }
+            nothing="No alerts so far"
+            empty={<p>When a threshold above is crossed, it is listed here and sent by e-mail.</p>}
+            columns={[
+              { name: 'When', show: ({ raisedAt }) => <Moment at={raisedAt} /> },
+              { name: 'Type', show: (alert) => <Tag mood={moodOf(alert)}>{nameOf(alert)}</Tag> },
+              { name: 'Alert', show: (alert) => wordsOf(alert) },
+              { name: 'Mailed', show: ({ mailedAt }) => <Moment at={mailedAt} never="in a moment" /> },
+            ]}
+          />
+        </Card>
+      </InOrder>
     </Page>
   );
 }
@@ -90,14 +92,14 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert
     case 'LOW_BALANCE':
       if ((threshold ?? thresholdPercent) === 0) return 'The credits are used up';
       return threshold === null
-        ? `${thresholdPercent} % of the last top-up is left`
+        ? `${thresholdPercent}% of the last top-up is left`
         : `${credits(threshold)} credits or less are left`;
     case 'CREDIT_LINE':
-      return `${thresholdPercent} % of the credit limit is used`;
+      return `${thresholdPercent}% of the credit limit is used`;
     case 'KEY_SPENDING':
-      return `${keyName ?? 'A key'} has spent ${thresholdPercent} % of its monthly limit`;
+      return `${keyName ?? 'A key'} has spent ${thresholdPercent}% of its monthly limit`;
     case 'BUDGET':
-      return `${thresholdPercent} % of the budget of ${budgetOf ?? 'what is deleted'} is spent`;
+      return `${thresholdPercent}% of the budget of ${budgetOf ?? 'what is deleted'} is spent`;
   }
 }
 
@@ -105,11 +107,11 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert
 function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsData) {
   const { balanceThresholds, limitPercents, receivers } = alertSettings;
   const isPrepaid = company.billingMode === 'PREPAID';
-  const shares = listed(limitPercents.map((percent) => `${percent} %`));
+  const shares = listed(limitPercents.map((percent) => `${percent}%`));
   const recipients = receivers ?? members.nodes.filter(({ role }) => role === 'COMPANY_ADMIN');
   return (
     <div className="halves">
-      <Card title="What is watched">
+      <Card title="Thresholds">
         <Facts
           facts={[
             ['Balance', isPrepaid && balanceWords(balanceThresholds)],
@@ -128,7 +130,7 @@ function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsDa
               too.
             </>
           ) : (
-            'Those who were chosen, by mail, for as long as they belong to your company; then every admin.'
+            'The people you chose, by mail. If all of them have left your company, every admin.'
           )}
         </p>
         <ul className="points">
@@ -148,7 +150,7 @@ function AlertsWatched({ company, apiKeyPage, alertSettings, members }: AlertsDa
 
 function balanceWords(thresholds: readonly number[] | null): string {
   if (thresholds === null) {
-    return 'when 20 %, 5 % and nothing is left of what you had after the last top-up; once for each top-up';
+    return 'when 20%, 5% and nothing is left of what you had after the last top-up; once for each top-up';
   }
   return `when ${listed(thresholds.map(credits))} credits are left; once for each top-up`;
 }

@@ -1,7 +1,7 @@
 import { useLocation, useSearch } from 'wouter';
 import { Act } from '../../parts/dialog.tsx';
 import { List } from '../../parts/list.tsx';
-import { Bones, Card, Empty, Figure, Notice, Page, Problem } from '../../parts/page.tsx';
+import { Bones, Card, Empty, Figure, InOrder, Notice, Page, Problem } from '../../parts/page.tsx';
 import { credits, Moment, money, roundedCredits } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type Query, type VariablesArgument } from '../../session/graphql.ts';
@@ -56,15 +56,17 @@ export function Billing() {
         />
         <NextExpiry lots={shop.data?.creditLots ?? []} />
       </div>
-      {shop.data === null ? (
-        shop.error === null && <Bones />
-      ) : (
-        <Offers shop={shop.data} reload={shop.reload} />
-      )}
-      {shop.data !== null && shop.data.creditLots.length > 0 && <Lots lots={shop.data.creditLots} />}
-      <Transactions changedAt={balance?.updatedAt ?? ''} />
-      <Purchases changedAt={balance?.updatedAt ?? ''} />
-      <Invoices />
+      <InOrder>
+        {shop.data === null ? (
+          shop.error === null && <Bones />
+        ) : (
+          <Offers shop={shop.data} reload={shop.reload} />
+        )}
+        {shop.data !== null && shop.data.creditLots.length > 0 && <Lots lots={shop.data.creditLots} />}
+        <Transactions changedAt={balance?.updatedAt ?? ''} />
+        <Purchases changedAt={balance?.updatedAt ?? ''} />
+        <Invoices />
+      </InOrder>
     </Page>
   );
 }
@@ -124,7 +126,7 @@ function ComingBack() {
   if (how === 'success') {
     return (
       <Notice mood="good">
-        Thank you. The payment went through; the credits appear below by themselves. {close}
+        Thank you. Your payment succeeded. The credits are added to your balance within seconds. {close}
       </Notice>
     );
   }
@@ -149,7 +151,7 @@ function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
     <div className="halves">
       <Card title="Buy credits once">
         {shop.creditPacks.length === 0 && (
-          <Empty title="No credit packs are available">Ask your provider.</Empty>
+          <Empty title="No credit packs are available">Contact your operator.</Empty>
         )}
         {shop.creditPacks.map((pack) => (
           <div className="row spread offer" key={pack.id}>

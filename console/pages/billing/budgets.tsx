@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
-import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Card, type Mood, Page, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { count, credits, exact, roundedCredits } from '../../parts/words.tsx';
+import { count, credits, roundedCredits, utcDay } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
@@ -16,6 +16,7 @@ const SET = graphql(`mutation($input: BudgetInput!) { setBudget(input: $input) {
 const DELETE = graphql(`mutation($id: ID!) { deleteBudget(id: $id) { id } }`);
 const PROJECTS = graphql(`{ apiKeyPage(first: 100, status: LIVE) { nodes { project } } }`);
 const LOOK_EVERY_MS = 10_000;
+const NEARLY_USED_UP = 0.8;
 
 type Budget = RowOf<typeof BUDGETS>;
 type Scope = Budget['scope'];
@@ -33,7 +34,7 @@ export function Budgets() {
   const change = useChange(budgets.reload);
   const [edited, setEdited] = useState<Budget | 'new' | null>(null);
   const actions: Column<Budget> = {
-    name: 'Do',
+    name: 'Actions',
     show: (budget) => (
       <div className="row tight">
         <button
@@ -66,13 +67,16 @@ export function Budgets() {
       <Card>
         <List
           label="Budgets"
+          nothing="No budgets yet"
           rows={budgets.data?.budgets ?? null}
           error={budgets.error}
           retry={budgets.reload}
           keyOf={({ id }) => id}
           nameOf={ownerOf}
           columns={[...COLUMNS, actions]}
-          empty={<p>There is none yet. Add one for the company, a project, a key or your end users.</p>}
+          empty={
+            <p>Add one to limit what the company, a project, a key or your end users spend in a month.</p>
+          }
         />
       </Card>
       {edited !== null && (
@@ -101,10 +105,10 @@ function ownerOf({ scope, subject, keyName }: Budget): string {
 
 const COLUMNS: readonly Column<Budget>[] = [
   {
-    name: 'Budget of',
+    name: 'Applies to',
     show: (budget) => (
       <>
-        <div>{ownerOf(budget)}</div>
+        <div>{startOf(ownerOf(budget))}</div>
         {budget.usedUpBy !== null && (
           <div className="small quiet">
             {budget.topEndUser === null
@@ -120,6 +124,7 @@ const COLUMNS: readonly Column<Budget>[] = [
     show: (budget) => (
       <>
         <progress
+          className={moodOf(budget)}
           aria-label={`Spent of the budget of ${ownerOf(budget)}`}
           max={budget.monthlyCredits === 0 ? 1 : budget.monthlyCredits}
           value={budget.monthlyCredits === 0 ? 1 : Math.min(budget.spent, budget.monthlyCredits)}
@@ -132,14 +137,23 @@ const COLUMNS: readonly Column<Budget>[] = [
   },
   {
     name: 'When it is used up',
-    show: ({ hard, spent, monthlyCredits }) => {
-      const isUsedUp = spent >= monthlyCredits;
-      if (!hard) return <Tag mood={isUsedUp ? 'warn' : 'plain'}>only alerts</Tag>;
-      return <Tag mood={isUsedUp ? 'bad' : 'good'}>{isUsedUp ? 'calls are refused' : 'refuses calls'}</Tag>;
+    show: (budget) => {
+      if (!budget.hard) return 'Alerts only';
+      return isUsedUp(budget) ? <Tag mood="bad">Calls are refused</Tag> : 'Refuses calls';
     },
   },
-  { name: 'Resets', show: ({ resetsAt }) => exact(resetsAt) },
+  { name: 'Resets (UTC)', show: ({ resetsAt }) => <span className="unbroken">{utcDay(resetsAt)}</span> },
 ];
+
+const isUsedUp = ({ spent, monthlyCredits }: Budget) => spent >= monthlyCredits;
+
+/** Of the bar: what is used up, and what soon will be. */
+function moodOf(budget: Budget): Mood {
+  if (isUsedUp(budget)) return 'bad';
+  return budget.spent >= NEARLY_USED_UP * budget.monthlyCredits ? 'warn' : 'plain';
+}
+
+const startOf = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
 interface EditBudgetProps {
   /** Null for a new one. */

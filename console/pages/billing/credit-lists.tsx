@@ -6,7 +6,7 @@ import { saveFile } from '../../parts/files.ts';
 import { Choice, Field } from '../../parts/form.tsx';
 import { List, Nil } from '../../parts/list.tsx';
 import { Card, type Mood, Tag } from '../../parts/page.tsx';
-import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { Credits, credits, Day, Moment, money, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type EnumOf, graphql, type RowOf } from '../../session/graphql.ts';
 import { usePages } from '../../session/use-query.ts';
@@ -64,7 +64,7 @@ export function Transactions({ changedAt }: { changedAt: string }) {
     saveFile('credits.csv', 'text/csv', creditStatement);
   };
   return (
-    <Card title="Transactions" actions={<Act name="Statement of 90 days as CSV" work={save} />}>
+    <Card title="Transactions" actions={<Act name="Download statement (90 days)" work={save} />}>
       <div className="columns">
         <Choice
           label="Kind"
@@ -79,7 +79,7 @@ export function Transactions({ changedAt }: { changedAt: string }) {
             </option>
           ))}
         </Choice>
-        <Field label="Words of the reason" {...typed('reason')} />
+        <Field label="Reason contains" {...typed('reason')} />
         <PeriodFields {...filters} />
       </div>
       <List
@@ -89,7 +89,7 @@ export function Transactions({ changedAt }: { changedAt: string }) {
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        nothing={isFiltered ? 'No such transaction' : 'Nothing here yet'}
+        nothing={isFiltered ? 'No such transaction' : 'No transactions yet'}
         empty={
           <p>
             {isFiltered
@@ -101,16 +101,16 @@ export function Transactions({ changedAt }: { changedAt: string }) {
           { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
           { name: 'What', show: (one) => <Kind {...one} /> },
           { name: 'Reason', show: ({ reason }) => reason ?? '' },
-          {
-            name: 'Credits',
-            isNumber: true,
-            show: (one) => `${one.credits > 0 ? '+' : ''}${credits(one.credits)}`,
-          },
+          { name: 'Credits', isNumber: true, show: (one) => <Credits of={one.credits} signed /> },
           {
             name: 'Expires',
             show: ({ expiresAt }) => (expiresAt === null ? <Nil text="" /> : <Moment at={expiresAt} />),
           },
-          { name: 'Balance after', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
+          {
+            name: 'Balance after',
+            isNumber: true,
+            show: ({ balanceAfter }) => <Credits of={balanceAfter} />,
+          },
         ]}
       />
     </Card>
@@ -135,14 +135,15 @@ export function Purchases({ changedAt }: { changedAt: string }) {
     <Card title="Purchases">
       <List
         label="Purchases"
+        nothing="No purchases yet"
         rows={pages.nodes}
         error={pages.error}
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        empty={<p>Your purchases are listed here.</p>}
+        empty={<p>Buy a pack above. It is listed here with its price.</p>}
         columns={[
-          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'Date', show: ({ createdAt }) => <Day at={createdAt} /> },
           { name: 'Pack', show: ({ creditPack }) => creditPack.name },
           {
             name: 'Status',
@@ -188,23 +189,23 @@ export function Invoices() {
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        nothing={isFiltered ? 'No such invoice' : 'Nothing here yet'}
+        nothing={isFiltered ? 'No such invoice' : 'No invoices yet'}
         empty={
           <p>
             {isFiltered
               ? 'Choose another status or another number.'
-              : 'Invoices for packs, plans and usage are listed here.'}
+              : 'You get one for each pack that you buy and for each period of a plan.'}
           </p>
         }
         columns={[
-          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'Date', show: ({ createdAt }) => <Day at={createdAt} /> },
           { name: 'Invoice', show: (one) => <InvoiceName {...one} /> },
           { name: 'For', show: ({ kind }) => spoken(kind) },
           {
             name: 'Status',
             show: ({ status }) => <Tag mood={MOODS[status] ?? 'plain'}>{spoken(status)}</Tag>,
           },
-          { name: 'Due', show: ({ dueDate }) => <Moment at={dueDate} never="—" /> },
+          { name: 'Due', show: ({ dueDate }) => <Day at={dueDate} /> },
           { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
         ]}
       />

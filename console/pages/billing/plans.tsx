@@ -3,7 +3,7 @@ import { announce } from '../../parts/announce.tsx';
 import { Act, Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { Bones, Empty, Notice, Problem } from '../../parts/page.tsx';
-import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { count, counted, credits, Moment, money, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { isSecondOfTwo, useAction, useChange, useQuery } from '../../session/use-query.ts';
@@ -67,11 +67,11 @@ export function Plans({ shop, reload, subscribe }: PlansProps) {
       {postpaidTerms !== null && (
         <Notice mood="good">
           {postpaidTerms.plan.name}: invoiced monthly, on day {postpaidTerms.invoiceDay}
-          {postpaidTerms.dueDays !== null && `, due within ${postpaidTerms.dueDays} days`}
+          {postpaidTerms.dueDays !== null && `, due within ${counted(postpaidTerms.dueDays, 'day')}`}
         </Notice>
       )}
       {subscription !== null && <Current {...subscription} />}
-      {plans.length === 0 && <Empty title="No plans are available">Packs need none.</Empty>}
+      {plans.length === 0 && <Empty title="No plans are available">You can buy packs without a plan.</Empty>}
       {plans.map((plan) => (
         <div className="row spread offer" key={plan.id}>
           <div>
@@ -109,8 +109,7 @@ function Current({ isActive, plan, status, currentPeriodEnd, cancelAtPeriodEnd, 
 
 /** Empty if the credits never expire. */
 export function lastingWords(days: number | null): string {
-  if (days === null) return '';
-  return days === 1 ? ', valid for 1 day' : `, valid for ${days} days`;
+  return days === null ? '' : `, valid for ${counted(days, 'day')}`;
 }
 
 function wordsOf(plan: PlanOffer, isNew: boolean): string {
@@ -119,7 +118,8 @@ function wordsOf(plan: PlanOffer, isNew: boolean): string {
   const brings = `${credits(plan.credits)} credits, ${period}${lastingWords(plan.creditsExpireAfterDays)}`;
   if (!isNew || plan.trialDays === null) return brings;
   const trialCredits = plan.trialCredits > 0 ? ` with ${credits(plan.trialCredits)} credits` : '';
-  return `${brings}; the first ${plan.trialDays} days are free${trialCredits}`;
+  const trial = plan.trialDays === 1 ? 'the first day is' : `the first ${count(plan.trialDays)} days are`;
+  return `${brings}; ${trial} free${trialCredits}`;
 }
 
 function PlanButton(props: {

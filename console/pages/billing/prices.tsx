@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
-import { count, credits, exact, factorWords } from '../../parts/words.tsx';
+import { count, credits, exact, factorWords, ModelName } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
@@ -59,7 +59,9 @@ const COLUMNS: readonly Column<Model>[] = [
     name: 'Model',
     show: ({ alias, prices, priceFactors }) => (
       <>
-        <code>{alias}</code>
+        <code>
+          <ModelName name={alias} />
+        </code>
         {priceFactors.length > 0 && <div className="small quiet">{factorWords(priceFactors)}</div>}
         {prices.slice(1).map((price) => (
           <div key={price.id} className="small quiet">

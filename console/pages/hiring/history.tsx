@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'parse-failed': 'Its document could not be read',
   'sent-again': 'Sent again',
   'newer-cv': 'A newer CV of the same person',
+  separated: 'Another person was separated',
 };
 const MOST_CHANGES = 20;
 

@@ -73,12 +73,12 @@ function ShownJob({ job }: { job: Job }) {
         </span>
       </p>
       {job.parsing === 'PENDING' && (
-        <Notice mood="warn">Its text is being read. This page follows by itself.</Notice>
+        <Notice mood="warn">The text is being read. This page updates automatically.</Notice>
       )}
       {job.parseProblem !== null && <Notice mood="bad">{job.parseProblem}</Notice>}
       <div className="beside">
         <div className="stack">
-          <Card title="What it demands">
+          <Card title="Requirements">
             <Facts
               facts={[
                 ['Must have', job.mustHave.length > 0 && <Chips words={job.mustHave} />],
@@ -199,13 +199,13 @@ export function JobFields({ job }: { job?: Job }) {
         defaultValue={job?.description}
       />
       <Area
-        label="Must have, one a line"
+        label="Must have, one per line"
         name="must"
         rows={job === undefined ? 2 : 5}
         defaultValue={job?.mustHave.join('\n')}
       />
       <Area
-        label="Nice to have, one a line"
+        label="Nice to have, one per line"
         name="nice"
         rows={job === undefined ? 2 : 5}
         defaultValue={job?.niceToHave.join('\n')}
@@ -213,7 +213,7 @@ export function JobFields({ job }: { job?: Job }) {
       <div className="columns">
         <Field label="Place" name="location" maxLength={300} defaultValue={job?.location ?? ''} />
         <Choice label="Employment" name="employment" defaultValue={kind ?? ''}>
-          <option value="">Not said</option>
+          <option value="">Not specified</option>
           {kinds.map((kind) => (
             <option key={kind}>{kind}</option>
           ))}

@@ -2,7 +2,7 @@ import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Card, Page, Tag, ToForm } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf, type Variables } from '../../session/graphql.ts';
@@ -34,7 +34,11 @@ export function Jobs() {
     await reload();
   };
   return (
-    <Page title="Jobs" says="What you are hiring for. Active jobs are matched with your talents.">
+    <Page
+      title="Jobs"
+      says="What you are hiring for. Active jobs are matched with your talents."
+      actions={<ToForm of="Add a job" />}
+    >
       <Card title="Your jobs">
         <div className="columns">
           <Field label="Search" {...typed('search')} />
@@ -67,7 +71,8 @@ export function Jobs() {
           ]}
         />
       </Card>
-      <NewJob add={add} />
+      {/* Not before the list: its rows would move the form while it is being filled in. */}
+      {(pages.nodes !== null || pages.error !== null) && <NewJob add={add} />}
     </Page>
   );
 }
@@ -91,7 +96,7 @@ function NewJob({ add }: { add(input: JobInput): Promise<void> }) {
   return (
     <div className="halves">
       <Card title="Add a job">
-        <Form submit="Add it" clears guards send={(typed) => add(jobInput(typed))}>
+        <Form submit="Add the job" clears guards send={(typed) => add(jobInput(typed))}>
           <JobFields />
         </Form>
       </Card>
@@ -99,7 +104,7 @@ function NewJob({ add }: { add(input: JobInput): Promise<void> }) {
         <p className="quiet">
           It becomes a draft, and its fields are read from the text. Publish it when they are right.
         </p>
-        <Form submit="Read it" clears guards send={({ text }) => add({ text: text('text') })}>
+        <Form submit="Read the advertisement" clears guards send={({ text }) => add({ text: text('text') })}>
           <Area label="Text of the advertisement" name="text" rows={10} required />
         </Form>
       </Card>

@@ -4,7 +4,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Chips, Score } from '../../parts/facts.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { List, RowButton } from '../../parts/list.tsx';
-import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
+import { Bones, Card, InOrder, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
@@ -35,47 +35,50 @@ export function Matches() {
   return (
     <Page
       title="Matches"
-      says="How well talents and jobs fit, the best first. Nothing about name, age, sex, origin or photo enters it."
+      says="How well talents and jobs fit, the best first. Name, age, sex, origin and photo are not considered."
     >
       {(jobId !== null || talentId !== null) && (
         <p>
           Those of one {jobId !== null ? 'job' : 'talent'}. <Link href="/matches">Show all</Link>
         </p>
       )}
-      <Card>
-        <List
-          label="Matches"
-          rows={pages.nodes}
-          error={pages.error}
-          retry={pages.reload}
-          more={pages}
-          keyOf={({ id }) => id}
-          nameOf={({ talent, job }) => `${talent.name ?? 'Without a name'}, ${job.title}`}
-          empty={
-            <p>
-              Add a <Link href="/jobs">job</Link> and a <Link href="/talents">talent</Link>; matches appear by
-              themselves.
-            </p>
-          }
-          columns={[
-            { name: 'Score', show: ({ score }) => <Score value={score} /> },
-            {
-              name: 'Talent',
-              show: ({ talent }) => (
-                <Link href={`/talents/${talent.id}`}>{talent.name ?? 'Without a name'}</Link>
-              ),
-            },
-            { name: 'Job', show: ({ job }) => <Link href={`/jobs/${job.id}`}>{job.title}</Link> },
-            { name: 'Why', show: ({ reasons }) => reasons[0] ?? '' },
-            { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
-            {
-              name: 'Do',
-              show: (match) => <RowButton onClick={() => setShown(match)}>Reasons</RowButton>,
-            },
-          ]}
-        />
-      </Card>
-      <MatchWeights />
+      <InOrder>
+        <Card>
+          <List
+            label="Matches"
+            nothing="No matches yet"
+            rows={pages.nodes}
+            error={pages.error}
+            retry={pages.reload}
+            more={pages}
+            keyOf={({ id }) => id}
+            nameOf={({ talent, job }) => `${talent.name ?? 'Without a name'}, ${job.title}`}
+            empty={
+              <p>
+                Add a <Link href="/jobs">job</Link> and a <Link href="/talents">talent</Link>; matches appear
+                automatically.
+              </p>
+            }
+            columns={[
+              { name: 'Score', show: ({ score }) => <Score value={score} /> },
+              {
+                name: 'Talent',
+                show: ({ talent }) => (
+                  <Link href={`/talents/${talent.id}`}>{talent.name ?? 'Without a name'}</Link>
+                ),
+              },
+              { name: 'Job', show: ({ job }) => <Link href={`/jobs/${job.id}`}>{job.title}</Link> },
+              { name: 'Why', show: ({ reasons }) => reasons[0] ?? '' },
+              { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
+              {
+                name: 'Actions',
+                show: (match) => <RowButton onClick={() => setShown(match)}>Reasons</RowButton>,
+              },
+            ]}
+          />
+        </Card>
+        <MatchWeights />
+      </InOrder>
       {shown !== null && <Reasons match={shown} close={() => setShown(null)} />}
     </Page>
   );
@@ -87,7 +90,7 @@ function Reasons({ match, close }: { match: Match; close(): void }) {
       <div className="row">
         <Score value={match.score} />
         <span className="quiet">
-          The talent fulfils the job to {count(match.jobToTalent)} of 100; the job is for the talent to{' '}
+          The talent fits the job with {count(match.jobToTalent)} of 100, the job fits the talent with{' '}
           {count(match.talentToJob)}.
         </span>
       </div>
@@ -119,14 +122,14 @@ function Reasons({ match, close }: { match: Match; close(): void }) {
         columns={[
           { name: 'Part', show: ({ name }) => spoken(name) },
           { name: 'Score', show: ({ score }) => <Score value={score} /> },
-          { name: 'Counts', isNumber: true, show: ({ weight }) => `${Math.round(weight * 100)} %` },
+          { name: 'Weight', isNumber: true, show: ({ weight }) => `${Math.round(weight * 100)}%` },
           { name: 'Found', show: ({ found }) => <Chips words={found} mood="good" /> },
           { name: 'Missing', show: ({ missing }) => <Chips words={missing} mood="warn" /> },
         ]}
       />
       <p className="quiet small">
         Scored <Moment at={match.updatedAt} />
-        {match.engine === 'model' && ', worded by a model'}.
+        {match.engine === 'model' && ', explained by a model'}.
       </p>
       <div>
         <button type="button" className="main" onClick={close}>
@@ -146,16 +149,21 @@ function MatchWeights() {
   const weights = result.data?.matchWeights;
   if (state.status !== 'in' || state.person.role !== 'COMPANY_ADMIN') return null;
   return (
-    <Card title="What counts how much">
-      <p className="quiet">From 0 to 100; only their ratio matters. All matches are then scored again.</p>
+    <Card title="Weights">
+      <p className="quiet">
+        From 0 to 100; only their ratio matters. Closeness compares the whole text of a CV with that of the
+        job. All matches are then scored again.
+      </p>
       <Problem error={result.error} retry={result.reload} />
       {isSet && <Notice mood="good">Saved. The matches are being scored again.</Notice>}
       {weights === undefined ? (
         result.error === null && <Bones />
       ) : (
         <Form
-          submit="Set the weights"
+          submit="Save the weights"
+          guards
           send={async ({ number }) => {
+            setSet(false);
             const wanted = weights.map(({ part }) => ({ part, weight: number(part) ?? 0 }));
             await session.request(SET_WEIGHTS, { weights: wanted });
             setSet(true);

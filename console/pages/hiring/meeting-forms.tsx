@@ -139,7 +139,7 @@ export function PassOn({ id, room }: { id: string; room: string }) {
     saveFile(name, isMarkdown ? 'text/markdown' : 'text/plain', meetingSummary);
   };
   return (
-    <Card title="Pass it on">
+    <Card title="Share the summary">
       <div className="row">
         <Act name="Save as Markdown" isBig work={() => save('MARKDOWN')} />
         <Act name="Save as text" isBig work={() => save('TEXT')} />

@@ -56,7 +56,7 @@ function Plan({ meeting, changed }: { meeting: Meeting; changed(): Promise<void>
             'Planned',
             startsAt && `${exact(startsAt)}${plannedMinutes === null ? '' : `, ${plannedMinutes} min`}`,
           ],
-          ['Began', <Moment at={startedAt} never="not yet" key="began" />],
+          ['Started', <Moment at={startedAt} never="not yet" key="began" />],
           ['Ended', startedAt !== null && <Moment at={endedAt} never="not yet" key="ended" />],
           ['Job', jobId !== null && <JobLink id={jobId} />],
           ['Talent', talentId !== null && <TalentLink id={talentId} />],
@@ -118,7 +118,7 @@ function KnownOf({ insight }: { insight: Insight }) {
               {
                 name: 'Talked',
                 isNumber: true,
-                show: ({ talkShare }) => (talkShare === null ? '—' : `${Math.round(talkShare * 100)} %`),
+                show: ({ talkShare }) => (talkShare === null ? '—' : `${Math.round(talkShare * 100)}%`),
               },
             ]}
           />

@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Card, InOrder, Page, Tag, ToForm } from '../../parts/page.tsx';
 import { Picker } from '../../parts/picker.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
@@ -21,27 +21,30 @@ export function Meetings() {
     <Page
       title="Meetings"
       says="Interviews and talks in announced rooms, with what is known of them afterwards."
+      actions={<ToForm of="Announce a room" />}
     >
-      <Card>
-        <List
-          label="Meetings"
-          rows={pages.nodes}
-          error={pages.error}
-          retry={pages.reload}
-          more={pages}
-          keyOf={(meeting) => meeting.id}
-          nothing="No meetings yet"
-          empty={<p>Announce a room below to see what happens in it.</p>}
-          columns={[
-            { name: 'Room', show: ({ id, room }) => <Link href={`/meetings/${id}`}>{room}</Link> },
-            { name: 'Kind', show: ({ jobId }) => (jobId === null ? 'Meeting' : <Tag>Interview</Tag>) },
-            { name: 'Planned', show: ({ startsAt }) => <Moment at={startsAt} never="—" /> },
-            { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} never="not yet" /> },
-            { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
-          ]}
-        />
-      </Card>
-      <Announce changed={pages.reload} />
+      <InOrder>
+        <Card>
+          <List
+            label="Meetings"
+            rows={pages.nodes}
+            error={pages.error}
+            retry={pages.reload}
+            more={pages}
+            keyOf={(meeting) => meeting.id}
+            nothing="No meetings yet"
+            empty={<p>Announce a room below to see what happens in it.</p>}
+            columns={[
+              { name: 'Room', show: ({ id, room }) => <Link href={`/meetings/${id}`}>{room}</Link> },
+              { name: 'Kind', show: ({ jobId }) => (jobId === null ? 'Meeting' : <Tag>Interview</Tag>) },
+              { name: 'Planned', show: ({ startsAt }) => <Moment at={startsAt} never="—" /> },
+              { name: 'Started', show: ({ startedAt }) => <Moment at={startedAt} never="not yet" /> },
+              { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
+            ]}
+          />
+        </Card>
+        <Announce changed={pages.reload} />
+      </InOrder>
     </Page>
   );
 }
@@ -56,6 +59,7 @@ function Announce({ changed }: { changed(): Promise<void> }) {
       <Form
         submit="Announce"
         clears
+        guards
         send={async ({ text, number }) => {
           const startsAt = text('starts') === '' ? null : new Date(text('starts')).toISOString();
           const input = {

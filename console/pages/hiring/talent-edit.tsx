@@ -8,7 +8,7 @@ import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { type Talent, useTalent } from './talent.tsx';
-import { editedProfile, type KeyedEntry, SECTIONS, type Sections } from './talent-edited.ts';
+import { editedProfile, fieldText, type KeyedEntry, SECTIONS, type Sections } from './talent-edited.ts';
 import { type Entry, profileOf } from './talent-profile.ts';
 
 const UPDATE = graphql(
@@ -58,7 +58,7 @@ function ProfileForm({ talent, loadNewer }: { talent: Talent; loadNewer(): void 
     <Form submit="Save" guards beside={<Link href={here}>Cancel</Link>} send={send}>
       {version.isOld && <ChangedSince what="This profile" load={loadNewer} />}
       {talent.status === 'PENDING' && (
-        <Notice mood="warn">The CV is still being read. If you save now, what it says is left aside.</Notice>
+        <Notice mood="warn">The CV is still being read. If you save now, its contents are ignored.</Notice>
       )}
       <Card title="Person">
         <div className="columns">
@@ -85,7 +85,7 @@ function ProfileForm({ talent, loadNewer }: { talent: Talent; loadNewer(): void 
         </div>
         <Area label="Summary" name="basics.summary" rows={4} defaultValue={textIn(basics.summary)} />
         <Area
-          label="Skills, one a line"
+          label="Skills, one per line"
           name="skills"
           rows={6}
           defaultValue={profile.skills.map(({ name }) => textIn(name)).join('\n')}
@@ -172,7 +172,7 @@ function EntryFields({ name: start, section, legend, entry, isNew = false, remov
           label={label}
           name={`${start}.${name}`}
           rows={3}
-          defaultValue={textIn(entry[name])}
+          defaultValue={fieldText(entry[name])}
         />
       ))}
       <div>

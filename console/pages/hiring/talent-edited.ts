@@ -20,10 +20,12 @@ interface SectionField {
   readonly hint?: string;
   /** Has several lines. */
   readonly isLong?: true;
+  /** A list of texts, one per line. */
+  readonly isList?: true;
 }
 
 const FROM = { name: 'startDate', label: 'From', hint: '2019 or 2019-03' };
-const UNTIL = { name: 'endDate', label: 'Until', hint: 'Empty: to this day' };
+const UNTIL = { name: 'endDate', label: 'Until', hint: 'Leave empty if it is current.' };
 
 /** The editable fields of each section; an entry's other fields are kept. */
 export const SECTIONS: Readonly<
@@ -39,6 +41,7 @@ export const SECTIONS: Readonly<
       FROM,
       UNTIL,
       { name: 'summary', label: 'What they did', isLong: true },
+      { name: 'highlights', label: 'Points, one per line', isLong: true, isList: true },
     ],
   },
   education: {
@@ -57,7 +60,7 @@ export const SECTIONS: Readonly<
     one: 'a language',
     fields: [
       { name: 'language', label: 'Language' },
-      { name: 'fluency', label: 'How well' },
+      { name: 'fluency', label: 'Level' },
     ],
   },
   certificates: {
@@ -82,12 +85,7 @@ export function editedProfile(whole: Entry, sections: Sections, typed: FormValue
   const location = city === '' && Object.keys(place).length === 0 ? null : { ...place, city: city || null };
   const typedBasics = Object.fromEntries(BASICS.map((name) => [name, text(`basics.${name}`) || null]));
   const known = new Map(skills.map((skill) => [textIn(skill.name), skill]));
-  const wanted = new Set(
-    text('skills')
-      .split('\n')
-      .map((one) => one.trim())
-      .filter(Boolean),
-  );
+  const wanted = new Set(linesIn(text('skills')));
   return {
     ...whole,
     basics: { ...basics, ...typedBasics, location },
@@ -102,15 +100,32 @@ export function editedProfile(whole: Entry, sections: Sections, typed: FormValue
   };
 }
 
+type FieldValue = readonly [name: string, value: string | readonly string[] | null];
+
 /** An entry whose fields are all empty is removed. */
 function editedEntry(
   section: keyof Sections,
   { key, entry }: KeyedEntry,
   { text }: FormValues,
 ): readonly Entry[] {
-  const values = SECTIONS[section].fields.map(
-    ({ name }) => [name, text(`${section}.${key}.${name}`) || null] as const,
-  );
-  if (values.every(([, value]) => value === null)) return [];
+  const values = SECTIONS[section].fields.flatMap(({ name, isList }): readonly FieldValue[] => {
+    const typed = text(`${section}.${key}.${name}`);
+    if (isList !== true) return [[name, typed || null]];
+    const lines = linesIn(typed);
+    return lines.length === 0 && entry[name] === undefined ? [] : [[name, lines]];
+  });
+  if (values.every(([, value]) => value === null || value.length === 0)) return [];
   return [{ ...entry, ...Object.fromEntries(values) }];
+}
+
+function linesIn(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((one) => one.trim())
+    .filter(Boolean);
+}
+
+/** The value of an entry as its field shows it. */
+export function fieldText(value: unknown): string {
+  return Array.isArray(value) ? value.map(textIn).filter(Boolean).join('\n') : textIn(value);
 }

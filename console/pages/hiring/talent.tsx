@@ -9,6 +9,7 @@ import { useConsole, useIsAdmin } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { History } from './history.tsx';
+import { SamePerson } from './same-person.tsx';
 import { evidenceOf, profileOf } from './talent-profile.ts';
 import { Proposal } from './talent-proposal.tsx';
 import { ShownProfile } from './talent-shown.tsx';
@@ -16,6 +17,7 @@ import { SourceText, Traces } from './talent-source.tsx';
 
 const TALENT = graphql(`query($id: ID!) { talent(id: $id) {
   id name headline status problem profile evidence document engine text createdAt duplicateOf { id name }
+  duplicates { id name createdAt } possibleDuplicates { id name createdAt }
   proposal { id fromTalentId createdAt changes { field before after } }
   version versions { version what profile changedByEmail changedAt } } }`);
 const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
@@ -51,6 +53,7 @@ export function TalentPage() {
       ) : (
         <>
           <TalentState talent={talent} />
+          <SamePerson talent={talent} decided={reload} />
           {talent.proposal !== null && (
             <Proposal key={talent.proposal.id} proposal={talent.proposal} decided={reload} />
           )}
@@ -73,7 +76,7 @@ export function TalentPage() {
 }
 
 function TalentState({ talent }: { talent: Talent }) {
-  const { status, problem, duplicateOf, engine, createdAt } = talent;
+  const { status, problem, engine, createdAt } = talent;
   const { language, warnings } = objectIn(talent.document);
   const said = Array.isArray(warnings) ? warnings.filter((one) => typeof one === 'string') : [];
   return (
@@ -87,17 +90,10 @@ function TalentState({ talent }: { talent: Talent }) {
         </span>
       </p>
       {status === 'PENDING' && (
-        <Notice mood="warn">The CV is being read. This page follows by itself.</Notice>
+        <Notice mood="warn">The CV is being read. This page updates automatically.</Notice>
       )}
       {problem !== null && <Notice mood="bad">{problem}</Notice>}
       {said.length > 0 && <Notice mood="warn">{said.join(' ')}</Notice>}
-      {duplicateOf !== null && (
-        <Notice>
-          The same person as{' '}
-          <Link href={`/talents/${duplicateOf.id}`}>{duplicateOf.name ?? 'an unnamed talent'}</Link>, who was
-          here before and is the one that is matched.
-        </Notice>
-      )}
     </>
   );
 }

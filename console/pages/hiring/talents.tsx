@@ -1,9 +1,9 @@
-import { type DragEvent, useRef, useState } from 'react';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { Area, Choice, Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
+import { Card, Notice, Page, Tag, ToForm } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql, type RowOf, type Variables } from '../../session/graphql.ts';
@@ -12,10 +12,10 @@ import { LOOK_WHILE_READING_MS, TALENT_MOODS } from './talent.tsx';
 
 const TALENTS = graphql(`query($after: ID, $status: TalentStatus, $search: String) {
   talents(first: 20, after: $after, status: $status, search: $search) {
-    nodes { id name headline email status problem createdAt duplicateOf { id } proposal { id } }
+    nodes { id name headline email status problem createdAt duplicateOf { id } proposal { id } possibleDuplicates { id } }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
-const FIRST_STEP = 'Drop a CV below: PDF, DOCX, HTML or plain text.';
+const FIRST_STEP = 'Drop a CV below: PDF, DOCX, ODT, RTF, HTML or plain text.';
 
 type Talent = RowOf<typeof TALENTS>;
 type TalentInput = Variables<typeof CREATE>['input'];
@@ -39,11 +39,12 @@ export function Talents() {
     <Page
       title="Talents"
       says="People and their CVs. Each is read into a profile, and matched with your active jobs."
+      actions={<ToForm of="Upload CVs" />}
     >
       {pending > 0 && (
         <Notice mood="warn">
-          {pending === 1 ? 'One CV is being read.' : `${pending} CVs are being read.`} The list follows by
-          itself.
+          {pending === 1 ? 'One CV is being read.' : `${pending} CVs are being read.`} The list updates
+          automatically.
         </Notice>
       )}
       <Card title="Your talents">
@@ -77,21 +78,33 @@ export function Talents() {
           ]}
         />
       </Card>
-      <div className="halves">
-        <Card title="Upload CVs">
-          <CvDrop add={(file) => add({ file })} />
-        </Card>
-        <Card title="Or paste one">
-          <Form submit="Read it" clears guards send={({ text }) => add({ text: text('text') })}>
-            <Area label="Text of the CV" name="text" rows={8} required />
-          </Form>
-        </Card>
-      </div>
+      {/* Not before the list: its rows would move the form while it is being filled in. */}
+      {(pages.nodes !== null || pages.error !== null) && (
+        <div className="halves">
+          <Card title="Upload CVs">
+            <CvDrop add={(file) => add({ file })} />
+          </Card>
+          <Card title="Or paste one">
+            <Form submit="Read the CV" clears guards send={({ text }) => add({ text: text('text') })}>
+              <Area label="Text of the CV" name="text" rows={8} required />
+            </Form>
+          </Card>
+        </div>
+      )}
     </Page>
   );
 }
 
-function PersonName({ id, name, headline, email, problem, duplicateOf, proposal }: Talent) {
+function PersonName({
+  id,
+  name,
+  headline,
+  email,
+  problem,
+  duplicateOf,
+  proposal,
+  possibleDuplicates,
+}: Talent) {
   return (
     <>
       <div>
@@ -99,6 +112,7 @@ function PersonName({ id, name, headline, email, problem, duplicateOf, proposal 
       </div>
       <span className="quiet small">{[headline, email].filter((one) => one !== null).join(' · ')}</span>
       {duplicateOf !== null && <div className="small quiet">Duplicate of an earlier talent</div>}
+      {possibleDuplicates.length > 0 && <div className="small">May be the same person as another talent</div>}
       {proposal !== null && <div className="small">A newer CV proposes changes</div>}
       {problem !== null && <div className="small">{problem}</div>}
     </>
@@ -132,7 +146,11 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
     }
   };
   const queue = useRef<File[] | null>(null);
+  // Those that wait are not sent once the page is left: a refusal would be shown nowhere.
+  useEffect(() => () => void queue.current?.splice(0), []);
   const take = async (files: readonly File[]) => {
+    // The choice was cancelled: what is shown of the files before stays.
+    if (files.length === 0) return;
     const rows = files.map((file) => ({ file, problem: null }));
     // Files that are dropped while others are sent follow them.
     if (queue.current !== null) {
@@ -163,6 +181,7 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
       <div
         className="drop"
         data-over={isOver}
+        data-sending={action.isBusy ? '' : undefined}
         onDragOver={(event) => {
           event.preventDefault();
           setOver(true);
@@ -175,8 +194,13 @@ function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<
           <input
             type="file"
             multiple
-            accept=".pdf,.docx,.html,.htm,.txt"
-            onChange={(event) => void take([...(event.target.files ?? [])])}
+            accept=".pdf,.docx,.odt,.rtf,.html,.htm,.txt"
+            onChange={({ target }) => {
+              const files = [...(target.files ?? [])];
+              // A browser reports the same file only once, also if it was corrected in the meantime.
+              target.value = '';
+              void take(files);
+            }}
           />
         </label>
       </div>

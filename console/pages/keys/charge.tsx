@@ -1,5 +1,5 @@
 import { Notice } from '../../parts/page.tsx';
-import { count, credits } from '../../parts/words.tsx';
+import { counted, credits } from '../../parts/words.tsx';
 import { graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 
@@ -19,6 +19,6 @@ export function Charge({ requestId }: { requestId: string }) {
   const tokens =
     promptTokens === null
       ? ''
-      : `${count(promptTokens)} prompt tokens, ${count(completionTokens ?? 0)} completion tokens, `;
+      : `${counted(promptTokens, 'prompt token')}, ${counted(completionTokens ?? 0, 'completion token')}, `;
   return <Notice>{`${tokens}${credits(call.credits)} credits`}</Notice>;
 }

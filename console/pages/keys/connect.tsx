@@ -40,7 +40,7 @@ export function Connect() {
             <Copy text={address} name="Copy the address" />
           </div>
           <p className="quiet">
-            It wants <code>Authorization: Bearer</code> with a key of your company.{' '}
+            Send a key of your company as <code>Authorization: Bearer</code>.{' '}
             {isAdmin ? (
               <>
                 Give agents <Link href="/keys">a key of their own</Link>, with the scopes, models and spending

@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import { useFilters } from '../../operations/filters.tsx';
-import { Confirmed, Dialog } from '../../parts/dialog.tsx';
+import { Confirmed, Dialog, DialogLoading } from '../../parts/dialog.tsx';
 import { Checks, Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { type Column, List, RowButton } from '../../parts/list.tsx';
-import { Bones, Card, type Mood, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, InOrder, type Mood, Page, Tag } from '../../parts/page.tsx';
 import { Picker } from '../../parts/picker.tsx';
 import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
@@ -84,7 +84,7 @@ export function Keys() {
     await keys.reload();
   };
   const actions: Column<ApiKey> = {
-    name: 'Do',
+    name: 'Actions',
     show: (key) =>
       key.status === 'LIVE' && (
         <div className="row tight">
@@ -110,28 +110,30 @@ export function Keys() {
       }
     >
       <SettingsTabs />
-      <Card>
-        <KeyFilters {...filters} />
-        <List
-          label="API keys"
-          rows={keys.nodes}
-          error={keys.error}
-          retry={keys.reload}
-          more={keys}
-          nothing={isFiltered ? 'No such key' : 'Nothing here yet'}
-          keyOf={({ id }) => id}
-          nameOf={({ name, lastFour }) => `${name} (…${lastFour})`}
-          columns={[columnOfName(keys.nodes ?? []), ...COLUMNS, actions]}
-          empty={
-            <p>
-              {isFiltered
-                ? 'Choose another status or other words.'
-                : 'Create your first key: it comes with a line you can paste into a terminal.'}
-            </p>
-          }
-        />
-      </Card>
-      <CacheCard />
+      <InOrder>
+        <Card>
+          <KeyFilters {...filters} />
+          <List
+            label="API keys"
+            rows={keys.nodes}
+            error={keys.error}
+            retry={keys.reload}
+            more={keys}
+            nothing={isFiltered ? 'No such key' : 'No API keys yet'}
+            keyOf={({ id }) => id}
+            nameOf={({ name, lastFour }) => `${name} (…${lastFour})`}
+            columns={[columnOfName(keys.nodes ?? []), ...COLUMNS, actions]}
+            empty={
+              <p>
+                {isFiltered
+                  ? 'Choose another status or other words.'
+                  : 'Create your first key: it comes with a line you can paste into a terminal.'}
+              </p>
+            }
+          />
+        </Card>
+        <CacheCard />
+      </InOrder>
       {isCreating && <CreateKey close={() => setCreating(false)} created={show} />}
       {created !== null && <ShownKey created={created} close={() => setCreated(null)} />}
       {edited !== null && <EditKey apiKey={edited} close={() => setEdited(null)} changed={keys.reload} />}
@@ -176,7 +178,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     name: 'Models',
     show: ({ models, allModels }) =>
       allModels ? (
-        'all, also later ones'
+        'all, including new ones'
       ) : models.length <= 2 ? (
         <span className="mono whole">{models.join(', ')}</span>
       ) : (
@@ -257,9 +259,8 @@ function CreateKey({ close, created }: CreateKeyProps) {
   );
   return (
     <Dialog title="Create a key" close={close}>
-      <Problem error={choices.error} retry={choices.reload} />
       {names === null ? (
-        choices.error === null && <Bones />
+        <DialogLoading error={choices.error} retry={choices.reload} close={close} />
       ) : (
         <Form submit="Create" beside={cancel} send={send}>
           <Field

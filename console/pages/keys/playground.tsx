@@ -19,7 +19,7 @@ interface Answer {
   readonly text: string;
   /** Null until the response has begun. */
   readonly requestId: string | null;
-  readonly state: 'running' | 'stopped' | 'complete';
+  readonly state: 'running' | 'stopped' | 'failed' | 'complete';
 }
 
 export function Playground() {
@@ -62,6 +62,8 @@ export function Playground() {
     } catch (error) {
       // The key was revoked, for example on the API keys page: the next call creates a new one.
       if (error instanceof AnswerError && error.status === 401) playgroundKey.drop();
+      // The error is shown in the form. An answer that never began is not an empty one.
+      setAnswer((now) => (now === null || now.text === '' ? null : { ...now, state: 'failed' }));
       throw error;
     } finally {
       setRunning(false);
@@ -75,20 +77,27 @@ export function Playground() {
   return (
     <Page
       title="Playground"
-      says="Real calls on your credits, with a key that is created for it: one hour, listed under API keys, revocable there."
+      says="Calls here are real and cost credits. They use a key of their own, which is valid for one hour and listed under API keys."
     >
       <Problem error={aliases.error} retry={aliases.reload} />
       <div className="halves">
         <Card title="Ask">
           <Form submit="Send" beside={stopButton} isReady={chat.length > 0} send={send}>
-            <Choice label="Model" name="alias" required key={chat.length} defaultValue={SAMPLE_ALIAS}>
+            {/* Built again once there are models; not with each change of them, which would undo a choice. */}
+            <Choice
+              key={String(chat.length > 0)}
+              label="Model"
+              name="alias"
+              required
+              defaultValue={SAMPLE_ALIAS}
+            >
               {chat.map(({ alias }) => (
                 <option key={alias}>{alias}</option>
               ))}
             </Choice>
-            <Field label="Instructions" name="system" hint="Optional: instructions for the model." />
+            <Field label="Instructions" name="system" hint="Optional. Sent as the system message." />
             <Area label="Message" name="said" rows={5} required defaultValue="Say hello in one sentence." />
-            <Field label="Tokens at most" name="maxTokens" type="number" min={1} defaultValue={400} />
+            <Field label="Maximum tokens" name="maxTokens" type="number" min={1} defaultValue={400} />
           </Form>
         </Card>
         <Card title="Answer">
@@ -97,9 +106,13 @@ export function Playground() {
           ) : (
             <p className="said" aria-live="polite" data-testid="answer">
               {answer.text}
+              {answer.text === '' && answer.state === 'running' && (
+                <span className="quiet">Waiting for the model…</span>
+              )}
             </p>
           )}
-          {answer?.state === 'stopped' && <Notice mood="warn">You stopped it.</Notice>}
+          {answer?.state === 'failed' && <Notice mood="warn">The answer is incomplete.</Notice>}
+          {answer?.state === 'stopped' && <Notice mood="warn">You stopped the answer.</Notice>}
           {answer !== null && answer.state !== 'running' && answer.requestId !== null && (
             <Charge requestId={answer.requestId} />
           )}

@@ -3,7 +3,7 @@ import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { type Column, List, RowButton } from '../../parts/list.tsx';
-import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
@@ -31,13 +31,15 @@ export function ProviderKeys() {
   const [storing, setStoring] = useState<ProviderKey | 'new' | null>(null);
   const [tested, setTested] = useState<{ key: ProviderKey; result: Tested } | null>(null);
   const offered = options.data?.ownProviderKeyOptions ?? [];
+  // Which keys can be used, and whether any can be stored, is known with the options only.
+  const rows = options.data === null ? null : (keys.data?.ownProviderKeys ?? null);
   const test = async (key: ProviderKey) => {
     const { alias, host } = key;
     const { testOwnProviderKey } = await session.request(TEST, { input: { alias, host } });
     setTested({ key, result: testOwnProviderKey });
   };
   const actions: Column<ProviderKey> = {
-    name: 'Do',
+    name: 'Actions',
     show: (key) => (
       <div className="row">
         <Act name="Test" work={() => test(key)} />
@@ -63,7 +65,6 @@ export function ProviderKeys() {
         )
       }
     >
-      <Problem error={options.error} retry={options.reload} />
       {tested !== null && (
         <Notice mood={tested.result.ok ? 'good' : 'bad'}>
           <span role="status">
@@ -74,13 +75,20 @@ export function ProviderKeys() {
       <Card>
         <List
           label="Provider keys"
-          rows={keys.data?.ownProviderKeys ?? null}
-          error={keys.error}
-          retry={keys.reload}
+          nothing={offered.length > 0 ? 'No provider keys yet' : 'Not available'}
+          rows={rows}
+          error={keys.error ?? options.error}
+          retry={() => Promise.all([keys.reload(), options.reload()])}
           keyOf={({ id }) => id}
           nameOf={({ alias, lastFour }) => `${alias} (…${lastFour})`}
           columns={[...COLUMNS, statusOf(offered), actions]}
-          empty={<Nothing isOffered={offered.length > 0} isKnown={options.data !== null} />}
+          empty={
+            <p>
+              {offered.length > 0
+                ? 'There is none yet: calls use the operator’s keys.'
+                : 'The operator has not enabled your own provider keys for any model.'}
+            </p>
+          }
         />
       </Card>
       {storing !== null && (
@@ -111,17 +119,11 @@ function statusOf(options: readonly Option[]): Column<ProviderKey> {
     name: 'Calls',
     show(key) {
       const option = options.find(({ alias, host }) => alias === key.alias && host === key.host);
-      if (option !== undefined) return <Tag mood="good">{`${option.feePercent} % of the price`}</Tag>;
+      if (option !== undefined) return <Tag mood="good">{`${option.feePercent}% of the price`}</Tag>;
       const isAllowed = options.some(({ alias }) => alias === key.alias);
       return <Tag mood="bad">{isAllowed ? 'Not a provider of it now' : 'Not allowed now'}</Tag>;
     },
   };
-}
-
-function Nothing({ isOffered, isKnown }: { isOffered: boolean; isKnown: boolean }) {
-  if (!isKnown) return <Bones />;
-  if (isOffered) return <p>There is none yet: calls use the operator’s keys.</p>;
-  return <p>The operator allows own provider keys for no model.</p>;
 }
 
 interface StoreKeyProps {
@@ -133,7 +135,6 @@ interface StoreKeyProps {
 
 function StoreKey({ replaced, options, close, stored }: StoreKeyProps) {
   const { session } = useConsole();
-  const [result, setResult] = useState<Tested | null>(null);
   const inputIn = ({ text }: FormValues) => {
     const at = Number(text('place'));
     const option = replaced ?? options[at];
@@ -144,8 +145,9 @@ function StoreKey({ replaced, options, close, stored }: StoreKeyProps) {
   const send = async (values: FormValues) => {
     const input = inputIn(values);
     const { testOwnProviderKey } = await session.request(TEST, { input });
-    setResult(testOwnProviderKey);
-    if (!testOwnProviderKey.ok && values.text('untested') !== 'on') return;
+    if (!testOwnProviderKey.ok && values.text('untested') !== 'on') {
+      throw new Error(testOwnProviderKey.message);
+    }
     await session.request(STORE, { input });
     await stored();
   };
@@ -154,7 +156,6 @@ function StoreKey({ replaced, options, close, stored }: StoreKeyProps) {
       title={replaced === null ? 'Store a provider key' : `Replace the key for ${replaced.alias}`}
       close={close}
     >
-      {result !== null && !result.ok && <Notice mood="bad">{result.message}</Notice>}
       <Form
         submit="Test and store"
         beside={
@@ -168,7 +169,7 @@ function StoreKey({ replaced, options, close, stored }: StoreKeyProps) {
           <Choice label="Model and provider" name="place">
             {options.map(({ alias, provider, host, feePercent }, at) => (
               <option key={`${alias} ${host}`} value={at}>
-                {`${alias}: ${provider} at ${host}, ${feePercent} % of the price`}
+                {`${alias}: ${provider} at ${host}, ${feePercent}% of the price`}
               </option>
             ))}
           </Choice>

@@ -1,9 +1,9 @@
 import { useState } from 'react';
-import { Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
+import { Confirmed, Copy, Dialog, DialogLoading } from '../../parts/dialog.tsx';
 import { Checks, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { type Column, List } from '../../parts/list.tsx';
-import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, type Mood, Notice, Page, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
@@ -32,7 +32,7 @@ export function ServiceTokens() {
     await tokens.reload();
   };
   const actions: Column<ServiceToken> = {
-    name: 'Do',
+    name: 'Actions',
     show: (token) =>
       token.status === 'LIVE' && (
         <Confirmed
@@ -56,13 +56,18 @@ export function ServiceTokens() {
       <Card>
         <List
           label="Service tokens"
+          nothing="No service tokens yet"
           rows={tokens.data?.serviceTokens ?? null}
           error={tokens.error}
           retry={tokens.reload}
           keyOf={({ id }) => id}
           nameOf={({ name }) => name}
           columns={[...COLUMNS, actions]}
-          empty={<p>There is none yet. Calls to models need an API key instead.</p>}
+          empty={
+            <p>
+              Create one for a program that manages your company. To call models, create an API key instead.
+            </p>
+          }
         />
       </Card>
       {isCreating && <CreateToken close={() => setCreating(false)} created={show} />}
@@ -103,9 +108,8 @@ function CreateToken({ close, created }: CreateTokenProps) {
   );
   return (
     <Dialog title="Create a service token" close={close}>
-      <Problem error={scopes.error} retry={scopes.reload} />
       {scopes.data === null ? (
-        scopes.error === null && <Bones />
+        <DialogLoading error={scopes.error} retry={scopes.reload} close={close} />
       ) : (
         <Form submit="Create" beside={cancel} send={send}>
           <Field

@@ -4,7 +4,7 @@ import { Confirmed } from '../../parts/dialog.tsx';
 import { Checks, Field } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { Card, Notice } from '../../parts/page.tsx';
-import { count } from '../../parts/words.tsx';
+import { count, counted } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 
@@ -75,9 +75,7 @@ export function CacheCard() {
         company.
       </p>
       {removed !== null && (
-        <Notice mood="good">
-          {removed === 1 ? '1 cached answer was removed.' : `${count(removed)} cached answers were removed.`}
-        </Notice>
+        <Notice mood="good">{counted(removed, 'cached answer was', 'cached answers were')} removed.</Notice>
       )}
       <div>
         <Confirmed

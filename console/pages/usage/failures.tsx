@@ -2,9 +2,9 @@ import { Link } from 'wouter';
 import { useFilters } from '../../operations/filters.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
-import { type Column, List } from '../../parts/list.tsx';
+import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Card, Notice, Tag } from '../../parts/page.tsx';
-import { count, exact, Moment } from '../../parts/words.tsx';
+import { count, exact, ModelName, Moment } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
@@ -17,7 +17,7 @@ const FAILURES = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [Usage
     countedFrom
   }
 }`);
-const GROUPS = { NONE: 'Reason alone', DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
+const GROUPS = { NONE: 'Reason only', DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
 const LOOK_EVERY_MS = 15_000;
 
 type FailureRow = DataOf<typeof FAILURES>['usageFailures']['rows'][number];
@@ -51,10 +51,10 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
   return (
     <>
       <Card
-        title="Failures and why"
+        title="Failures by reason"
         actions={
           <button type="button" className="little" disabled={!rows?.length || result.isStale} onClick={save}>
-            Save failures as CSV
+            Download failures as CSV
           </button>
         }
       >
@@ -121,7 +121,7 @@ function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf
   const isAdmin = useIsAdmin();
   if (calls === null || calls.length === 0) return null;
   return (
-    <Card title="The latest of them">
+    <Card title="Latest failures">
       <List
         label="Latest failures"
         rows={calls.slice(0, 20)}
@@ -130,7 +130,7 @@ function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf
         columns={[
           { name: 'When', show: ({ startedAt }) => <Moment at={startedAt} /> },
           { name: 'Why', show: (call) => failureWords(call) },
-          { name: 'Model', show: ({ alias }) => <span className="mono">{alias ?? '—'}</span> },
+          { name: 'Model', show: ({ alias }) => (alias === null ? <Nil /> : <ModelName name={alias} />) },
           {
             name: 'Key',
             show: ({ keyId }) =>

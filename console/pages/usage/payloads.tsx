@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { Confirmed, Copy } from '../../parts/dialog.tsx';
 import { Area, Field, Form } from '../../parts/form.tsx';
-import { Bones, Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
-import { count, exact } from '../../parts/words.tsx';
+import { Bones, Card, Empty, InOrder, Notice, Page, Problem } from '../../parts/page.tsx';
+import { count, counted, exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
@@ -30,53 +30,63 @@ export function Payloads() {
     >
       <Problem error={result.error} retry={result.reload} />
       <div className="halves">
-        <Card title="How they are stored">
-          {isSaved && <Notice mood="good">Saved.</Notice>}
-          {settings === null ? (
-            result.error === null && <Bones lines={5} />
-          ) : (
-            <Form
-              submit="Save"
-              asks={({ number }) => {
-                const [days, before] = [number('days'), settings.payloadRetentionDays];
-                if (days === null || days >= before) return null;
-                return {
-                  title: `Store for ${daysOf(days)} instead of ${daysOf(before)}?`,
-                  says: `What was stored more than ${daysOf(days)} ago is erased. This cannot be undone.`,
-                };
-              }}
-              send={async ({ number, text }) => {
-                const patterns = text('patterns')
-                  .split('\n')
-                  .map((line) => line.trim())
-                  .filter((line) => line !== '');
-                await change(SET, { days: number('days'), patterns });
-                setSaved(true);
-              }}
-            >
-              <Field
-                label="Store for (days)"
-                {...{ name: 'days', type: 'number', min: 1, max: settings.maxRetentionDays, required: true }}
-                hint={`At most ${count(settings.maxRetentionDays)}. A shorter time also applies to what is stored.`}
-                defaultValue={settings.payloadRetentionDays}
-              />
-              <Area
-                label="Also redact, one text per line; * matches any characters of a word"
-                name="patterns"
-                rows={4}
-                defaultValue={settings.redactionPatterns.join('\n')}
-              />
-              <p className="quiet small">
-                Always redacted: {settings.redactedKinds.join(', ') || 'nothing'}. Requests and answers are
-                cut at {count(settings.maxBytes)} bytes each.
-              </p>
-            </Form>
-          )}
-        </Card>
-        <div className="stack">
-          <FindCall />
-          <EraseUser />
-        </div>
+        <InOrder>
+          <Card title="How they are stored">
+            {isSaved && <Notice mood="good">Saved.</Notice>}
+            {settings === null ? (
+              result.error === null && <Bones lines={5} />
+            ) : (
+              <Form
+                submit="Save"
+                guards
+                asks={({ number }) => {
+                  const [days, before] = [number('days'), settings.payloadRetentionDays];
+                  if (days === null || days >= before) return null;
+                  return {
+                    title: `Store for ${counted(days, 'day')} instead of ${counted(before, 'day')}?`,
+                    says: `What was stored more than ${counted(days, 'day')} ago is erased. This cannot be undone.`,
+                  };
+                }}
+                send={async ({ number, text }) => {
+                  setSaved(false);
+                  const patterns = text('patterns')
+                    .split('\n')
+                    .map((line) => line.trim())
+                    .filter((line) => line !== '');
+                  await change(SET, { days: number('days'), patterns });
+                  setSaved(true);
+                }}
+              >
+                <Field
+                  label="Store for (days)"
+                  {...{
+                    name: 'days',
+                    type: 'number',
+                    min: 1,
+                    max: settings.maxRetentionDays,
+                    required: true,
+                  }}
+                  hint={`At most ${count(settings.maxRetentionDays)}. A shorter time also applies to what is stored.`}
+                  defaultValue={settings.payloadRetentionDays}
+                />
+                <Area
+                  label="Also redact, one text per line; * matches any characters of a word"
+                  name="patterns"
+                  rows={4}
+                  defaultValue={settings.redactionPatterns.join('\n')}
+                />
+                <p className="quiet small">
+                  Always redacted: {settings.redactedKinds.join(', ') || 'nothing'}. Requests and answers are
+                  cut at {count(settings.maxBytes)} bytes each.
+                </p>
+              </Form>
+            )}
+          </Card>
+          <div className="stack">
+            <FindCall />
+            <EraseUser />
+          </div>
+        </InOrder>
       </div>
     </Page>
   );
@@ -133,12 +143,8 @@ function EraseUser() {
   );
 }
 
-function daysOf(days: number): string {
-  return days === 1 ? '1 day' : `${count(days)} days`;
-}
-
 function erasedWords(erased: number): string {
-  return erased === 1 ? '1 stored call was erased.' : `${count(erased)} stored calls were erased.`;
+  return `${counted(erased, 'stored call was', 'stored calls were')} erased.`;
 }
 
 export function StoredCall() {

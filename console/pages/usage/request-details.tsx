@@ -33,7 +33,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
       <Facts
         facts={[
           ['Request id', <RequestId key="id" text={call.requestId} />],
-          ['Began', exact(call.createdAt)],
+          ['Started', exact(call.createdAt)],
           ['Company', call.company?.name],
           ['Key', call.apiKey?.name ?? 'the platform'],
           ['Route', `${call.endpoint}${call.overMcp ? ', by a tool of MCP' : ''}`],
@@ -61,7 +61,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Answered from the cache', call.cacheHit && 'yes'],
           ['With the company’s own provider key', call.ownKey && 'yes'],
           ['First token after', call.firstTokenMs !== null && latency(call.firstTokenMs)],
-          ['Took', latency(call.durationMs)],
+          ['Duration', latency(call.durationMs)],
           ['End user', call.endUser],
           ['Project', call.project],
           ['Tags', call.tags.length > 0 && <Chips key="tags" words={call.tags} />],

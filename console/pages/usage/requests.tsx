@@ -5,7 +5,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil, SearchedUntil } from '../../parts/list.tsx';
 import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { KeyPicker } from '../../parts/picker.tsx';
-import { Breakable, count, credits, latency, Moment } from '../../parts/words.tsx';
+import { Breakable, Credits, count, latency, ModelName, Moment } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 /** Ten years. A longer span in the URL is ignored. */
 const MOST_HOURS = 87_600;
 const SPANS = [
-  ['', 'All that is stored'],
+  ['', 'All time'],
   ['1', 'The last hour'],
   ['24', 'The last day'],
   ['168', 'The last 7 days'],
@@ -68,7 +68,8 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
     setOpened(call);
     setFilters({ open: call.id });
   };
-  const close = () => setFilters({ open: '' });
+  // Without an entry of its own in the history: the back button does not open the call again.
+  const close = () => setFilters({ open: '' }, true);
   const isOperator = companyId === null;
   const isFiltered = address.trim() !== '';
   return (
@@ -87,7 +88,7 @@ function RequestLog({ companyId, says }: { companyId: string | null; says: strin
       <Card title="Filters">
         <Filters filter={filter} isOperator={isOperator} apply={setFilters} />
       </Card>
-      <Card title={isLive ? 'The newest, every two seconds' : 'The newest first'}>
+      <Card title={isLive ? 'Live, refreshed every two seconds' : 'Newest first'}>
         <List
           label="Requests"
           rows={pages.nodes}
@@ -139,14 +140,18 @@ function LinkedRequest({ id, companyId, close }: LinkedRequestProps) {
 
 function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Column<Call>[] {
   return [
-    { name: 'Began', show: ({ createdAt }) => <Moment at={createdAt} /> },
+    { name: 'Started', show: ({ createdAt }) => <Moment at={createdAt} /> },
     {
       name: 'Request',
       show: ({ endpoint, overMcp, model }) => (
         <>
           <code className="whole">{endpoint}</code>
           {overMcp && ' over MCP'}
-          {model !== null && <div className="quiet small">{model}</div>}
+          {model !== null && (
+            <div className="quiet small">
+              <ModelName name={model} />
+            </div>
+          )}
         </>
       ),
     },
@@ -170,14 +175,10 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
       show: ({ promptTokens, completionTokens }) =>
         promptTokens === null ? <Nil /> : `${count(promptTokens)} in, ${count(completionTokens ?? 0)} out`,
     },
+    { name: 'Credits', isNumber: true, show: (call) => <Credits of={call.credits} /> },
+    { name: 'Duration', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
     {
-      name: 'Credits',
-      isNumber: true,
-      show: (call) => (call.credits === 0 ? <Nil text="0" /> : credits(call.credits)),
-    },
-    { name: 'Took', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
-    {
-      name: 'For',
+      name: 'Key',
       show: ({ apiKey, endUser, company }) => (
         <>
           {apiKey?.name ?? 'the platform'}
@@ -187,7 +188,7 @@ function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Co
       ),
     },
     {
-      name: 'Do',
+      name: 'Actions',
       show: (call) => (
         <button
           type="button"
@@ -259,11 +260,11 @@ function Filters({ filter, isOperator, apply }: FiltersProps) {
           <Field label="End user" name="user" defaultValue={filter('user')} {...named} />
           <Field label="Tag" name="tag" defaultValue={filter('tag')} {...named} />
           <Field
-            {...{ label: 'At least milliseconds', name: 'ms', type: 'number', min: 0, max: 999_999_999 }}
+            {...{ label: 'Minimum duration (ms)', name: 'ms', type: 'number', min: 0, max: 999_999_999 }}
             defaultValue={filter('ms')}
           />
           <Field
-            {...{ label: 'At least credits', name: 'credits', type: 'number', min: 0, step: 'any' }}
+            {...{ label: 'Minimum cost (credits)', name: 'credits', type: 'number', min: 0, step: 'any' }}
             defaultValue={filter('credits')}
           />
           <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />

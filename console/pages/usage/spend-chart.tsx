@@ -17,8 +17,8 @@ const MOST_POINTS = 10_000;
 
 interface SpendProps {
   readonly daily: QueryResult<UsageData>;
-  /** The rows of the table below; null while they are loading. */
-  readonly rows: readonly UsageRow[] | null;
+  /** What the table below shows. */
+  readonly grouped: QueryResult<UsageData>;
   readonly group: string;
   readonly from: string;
   readonly to: string;
@@ -27,7 +27,10 @@ interface SpendProps {
 
 /** All credits by day, and those of the models, keys or projects that cost the most. */
 export function Spend(props: SpendProps) {
-  const { daily, rows, group, from, to } = props;
+  const { daily, grouped, group, from, to } = props;
+  const rows = grouped.isStale ? null : (grouped.data?.usage.rows ?? null);
+  // Its lines make the legend longer, which would move what is below.
+  const isLoading = grouped.data === null && grouped.error === null;
   const total = useMemo(() => {
     const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
     return {
@@ -44,8 +47,8 @@ export function Spend(props: SpendProps) {
   return (
     <Card title="Spend by day">
       <Problem error={daily.error} retry={daily.reload} />
-      {daily.data === null && daily.error === null && <Bones />}
-      {daily.data !== null && (
+      {(daily.data === null ? daily.error === null : isLoading) && <Bones />}
+      {daily.data !== null && !isLoading && (
         <div aria-busy={daily.isStale}>
           {isSplit ? (
             <SplitChart {...props} rows={rows} group={charted} total={total.series} days={total.days} />
@@ -76,14 +79,20 @@ function SplitChart({ rows, group, total, days, from, to, nameOf }: SplitProps) 
     ...row,
     name: nameIn(row),
   });
-  const lines = isStale ? [] : (data?.usage.rows ?? []);
+  const isLoaded = data !== null && !isStale;
+  const lines = isLoaded ? data.usage.rows : [];
+  // Named in the legend from the beginning, which keeps its height, and drawn once they are loaded.
   const series = dearestByDay(rows.map(named), lines.map(named), days, COLOURS.length).map(
-    (one, at): Series => ({ ...one, colour: COLOURS[at] ?? '--accent' }),
+    ({ name, values }, at): Series => ({
+      name,
+      values: isLoaded ? values : [],
+      colour: COLOURS[at] ?? '--accent',
+    }),
   );
   return (
-    <>
+    <div aria-busy={!isLoaded && error === null}>
       <Problem error={error} retry={reload} />
-      <Chart label="Credits spent by day" days={days} series={data === null ? [total] : [total, ...series]} />
-    </>
+      <Chart label="Credits spent by day" days={days} series={[total, ...series]} />
+    </div>
   );
 }

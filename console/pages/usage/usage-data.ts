@@ -100,3 +100,17 @@ export function dearestByDay(
     return { name, values: days.map((day) => spent.get(day) ?? 0) };
   });
 }
+
+type DayOfSpend = Omit<NamedSpend, 'name'>;
+const RECENT_DAYS = 7;
+
+/** Credits are low if they do not last for as many days again. A company that has spent nothing yet has enough. */
+export function balanceWarning(balance: number, rows: readonly DayOfSpend[], nowMs: number): string | null {
+  if (balance <= 0) return 'There are no credits: calls are refused.';
+  const since = daysAgo(RECENT_DAYS - 1, nowMs);
+  const recent = rows.filter(({ day }) => day !== null && day >= since);
+  const spent = recent.reduce((sum, { totals }) => sum + totals.credits, 0);
+  return balance < spent
+    ? `Credits are running low: the last ${RECENT_DAYS} days cost more than is left.`
+    : null;
+}

@@ -3,9 +3,9 @@ import { useFilters } from '../../operations/filters.tsx';
 import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
-import { type Column, List, Nil } from '../../parts/list.tsx';
-import { Card, Figure, Page } from '../../parts/page.tsx';
-import { count, credits, roundedCredits } from '../../parts/words.tsx';
+import { type Column, List } from '../../parts/list.tsx';
+import { Bones, Card, Figure, InOrder, Page } from '../../parts/page.tsx';
+import { Credits, count, credits, ModelName, roundedCredits } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useKeyNames } from '../../session/object-names.ts';
@@ -63,54 +63,65 @@ export function Usage() {
     <Page
       title="Usage"
       says="What your keys have used. A call is included as soon as its response has ended; failed calls cost nothing."
-      actions={
-        <Choice label="Time" value={span} onChange={(event) => setFilter('days', event.target.value)}>
-          {SPANS.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </Choice>
-      }
+      actions={<TimeChoice value={span} choose={(days) => setFilter('days', days)} />}
     >
       <Totals totals={daily.isStale ? undefined : daily.data?.usage.totals} />
-      <Ceilings />
-      {from !== to && <Spend {...{ daily, group, from, to, nameOf }} rows={grouped.isStale ? null : rows} />}
-      <Card
-        title="In detail"
-        actions={
-          <button type="button" className="little" disabled={rows === null || grouped.isStale} onClick={save}>
-            Save as CSV
-          </button>
-        }
-      >
-        <Choice
-          label="By"
-          value={group}
-          onChange={(event) => setFilter('by', event.target.value.toLowerCase())}
+      <InOrder>
+        <Ceilings />
+        {from !== to && <Spend {...{ daily, grouped, group, from, to, nameOf }} />}
+        <Card
+          title="Breakdown"
+          actions={
+            <button
+              type="button"
+              className="little"
+              disabled={rows === null || grouped.isStale}
+              onClick={save}
+            >
+              Download CSV
+            </button>
+          }
         >
-          {Object.entries(GROUPS).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </Choice>
-        {WITHOUT[group] !== undefined && <p className="quiet">{WITHOUT[group]}</p>}
-        <List
-          label="Usage in detail"
-          rows={rows}
-          isStale={grouped.isStale}
-          error={grouped.error}
-          retry={grouped.reload}
-          keyOf={(row) => row.keyId ?? nameOf(row)}
-          nothing="No calls in this time"
-          empty={<NoCalls />}
-          columns={columns(GROUPS[group], nameOf)}
-        />
-      </Card>
-      <Failures from={from} to={to} nameOf={nameOf} />
+          <Choice
+            label="Group by"
+            value={group}
+            onChange={(event) => setFilter('by', event.target.value.toLowerCase())}
+          >
+            <Options of={Object.entries(GROUPS)} />
+          </Choice>
+          {WITHOUT[group] !== undefined && <p className="quiet">{WITHOUT[group]}</p>}
+          <List
+            label="Usage in detail"
+            rows={rows}
+            isStale={grouped.isStale}
+            error={grouped.error}
+            retry={grouped.reload}
+            keyOf={(row) => row.keyId ?? nameOf(row)}
+            nothing="No calls in this time"
+            empty={<NoCalls />}
+            columns={columns(group, nameOf, rows ?? [])}
+          />
+        </Card>
+        <Failures from={from} to={to} nameOf={nameOf} />
+      </InOrder>
     </Page>
   );
+}
+
+function TimeChoice({ value, choose }: { value: string; choose(days: string): void }) {
+  return (
+    <Choice label="Time" value={value} onChange={(event) => choose(event.target.value)}>
+      <Options of={SPANS} />
+    </Choice>
+  );
+}
+
+function Options({ of }: { of: readonly (readonly [value: string, name: string])[] }) {
+  return of.map(([value, name]) => (
+    <option key={value} value={value}>
+      {name}
+    </option>
+  ));
 }
 
 function Totals({ totals }: { readonly totals: UsageRow['totals'] | undefined }) {
@@ -127,7 +138,7 @@ function Totals({ totals }: { readonly totals: UsageRow['totals'] | undefined })
       <Figure
         name="Tokens"
         value={totals === undefined ? '…' : count(totals.promptTokens + totals.completionTokens)}
-        says={totals === undefined ? '' : `${count(totals.cachedTokens)} of them from a cache`}
+        says={`${totals === undefined ? '…' : count(totals.cachedTokens)} of them from a cache`}
       />
     </div>
   );
@@ -148,21 +159,32 @@ const WITHOUT: Partial<Record<Group, string>> = {
   TAG: 'Calls without a tag are not listed; a call with several tags is listed under each.',
 };
 
-function columns(first: string, nameOf: (row: UsageRow) => string): readonly Column<UsageRow>[] {
+/** Columns that few need are there only if a row has a value for them. */
+function columns(
+  group: Group,
+  nameOf: (row: UsageRow) => string,
+  rows: readonly UsageRow[],
+): readonly Column<UsageRow>[] {
+  const when = (is: boolean, column: Column<UsageRow>) => (is ? [column] : []);
   return [
-    { name: first, show: nameOf },
+    {
+      name: GROUPS[group],
+      show: (row) => (group === 'ALIAS' ? <ModelName name={nameOf(row)} /> : nameOf(row)),
+    },
     { name: 'Calls', isNumber: true, show: ({ totals }) => count(totals.calls) },
     { name: 'Failures', isNumber: true, show: ({ totals }) => count(totals.failures) },
     { name: 'Prompt tokens', isNumber: true, show: ({ totals }) => count(totals.promptTokens) },
     { name: 'Cached', isNumber: true, show: ({ totals }) => count(totals.cachedTokens) },
-    { name: 'Cache writes', isNumber: true, show: ({ totals }) => count(totals.cacheWriteTokens) },
+    ...when(
+      rows.some(({ totals }) => totals.cacheWriteTokens > 0),
+      { name: 'Cache writes', isNumber: true, show: ({ totals }) => count(totals.cacheWriteTokens) },
+    ),
     { name: 'Completion tokens', isNumber: true, show: ({ totals }) => count(totals.completionTokens) },
-    { name: 'Credits', isNumber: true, show: ({ totals }) => credits(totals.credits) },
-    {
-      name: 'For tools',
-      isNumber: true,
-      show: ({ totals }) => (totals.toolCredits === 0 ? <Nil text="0" /> : credits(totals.toolCredits)),
-    },
+    { name: 'Credits', isNumber: true, show: ({ totals }) => <Credits of={totals.credits} /> },
+    ...when(
+      rows.some(({ totals }) => totals.toolCredits > 0),
+      { name: 'Of it for tools', isNumber: true, show: ({ totals }) => <Credits of={totals.toolCredits} /> },
+    ),
   ];
 }
 
@@ -196,8 +218,9 @@ function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageR
 
 /** Shown only if the operator has set a ceiling. */
 function Ceilings() {
-  const { data } = useQuery(CEILINGS, {}, LOOK_EVERY_MS);
+  const { data, error } = useQuery(CEILINGS, {}, LOOK_EVERY_MS);
   const ceilings = data?.company.ceilings;
+  if (ceilings === undefined && error === null) return <Bones lines={1} />;
   if (ceilings === undefined || CEILING_NAMES.every((name) => ceilings[name] === null)) return null;
   return (
     <Card title="Ceilings">

@@ -49,6 +49,40 @@ test('longer delays share a tick: never early, each once, and no cancelled one',
   expect(later).toBe(true);
 });
 
+test('after a pause of the event loop, what has arrived is read before time-outs run, and they still run', async () => {
+  const clock = createSystemClock();
+  const ran: string[] = [];
+  const echo = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket, bytes) => void socket.write(bytes) },
+  });
+  const answered = Promise.withResolvers<void>();
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: echo.port,
+    socket: {
+      data() {
+        ran.push('answer');
+        answered.resolve();
+      },
+    },
+  });
+  const isOver = new Promise<void>((resolve) => {
+    clock.after(1_000, () => {
+      ran.push('time-out');
+      resolve();
+    });
+  });
+  socket.write('?');
+  // Not a wait for something: this is the pause.
+  Bun.sleepSync(1_300);
+  await Promise.all([answered.promise, isOver]);
+  expect(ran).toEqual(['answer', 'time-out']);
+  socket.terminate();
+  echo.stop(true);
+});
+
 test('a sleep ends at once when its signal aborts, before or while it sleeps', async () => {
   const clock = createSystemClock();
   const controller = new AbortController();

@@ -59,6 +59,11 @@ interface CoarseTimers {
 }
 
 const TICK_MS = 50;
+/**
+ * After a pause of the event loop as long as this (a busy machine, a stopped container), work runs one tick later: answers
+ * that arrived in the meantime are read first, and do not count as missing.
+ */
+const PAUSE_MS = 250;
 
 /** Both the entry of a tick and the handle that cancels it: two timers may have the same work. */
 class CoarseTimer implements Timer {
@@ -79,9 +84,15 @@ function createCoarseTimers(): CoarseTimers {
   const due = new Map<number, Set<CoarseTimer>>();
 
   let ticking: ReturnType<typeof setInterval> | null = null;
+  let lastTickMs = 0;
+  let isPostponed = false;
 
   function tick(): void {
     const now = performance.now();
+    // Never two ticks in a row: a loop that is always late still runs its timers.
+    isPostponed = now - lastTickMs >= PAUSE_MS && !isPostponed;
+    lastTickMs = now;
+    if (isPostponed) return;
     for (const [at, works] of due) {
       if (at > now) continue;
       due.delete(at);
@@ -101,6 +112,7 @@ function createCoarseTimers(): CoarseTimers {
       const timer = new CoarseTimer(works, work);
       works.add(timer);
       if (ticking === null) {
+        lastTickMs = performance.now();
         ticking = setInterval(tick, TICK_MS);
         ticking.unref();
       }

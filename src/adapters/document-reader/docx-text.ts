@@ -1,15 +1,9 @@
-import { Inflate, zipSync } from 'fflate';
+import { zipSync } from 'fflate';
 import { Parser } from 'htmlparser2';
 import mammoth from 'mammoth';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
 import { htmlText } from './html-text.ts';
-
-type DocxText =
-  | { readonly outcome: 'text'; readonly text: string; readonly isCut: boolean }
-  | { readonly outcome: 'too-large'; readonly why: string }
-  | { readonly outcome: 'encrypted' }
-  | { readonly outcome: 'other-zip' }
-  | { readonly outcome: 'broken'; readonly why: string };
+import { openZip, type ZipText } from './zip-parts.ts';
 
 /**
  * The parts that contain text. Images, fonts, themes and embedded files are never decompressed, so they cannot be
@@ -33,14 +27,15 @@ const OPTIONS = {
  * zip that we repack from the parts whose sizes were checked. It ignores headers and footers, where many CVs have the name
  * and address, so they are read here.
  */
-export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promise<DocxText> {
+export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promise<ZipText> {
   const zip = openZip(bytes, limits, (name) => PART.test(name));
   if (zip.outcome !== 'opened') return zip;
-  const { parts } = zip;
-  if (parts['[Content_Types].xml'] === undefined) return { outcome: 'other-zip' };
-  if (!Object.keys(parts).some((name) => name.startsWith('word/'))) return { outcome: 'other-zip' };
-  const headers = aroundTexts(parts, 'header');
-  const footers = aroundTexts(parts, 'footer');
+  const { parts, names } = zip;
+  const isDocx =
+    parts['[Content_Types].xml'] !== undefined && Object.keys(parts).some((name) => name.startsWith('word/'));
+  if (!isDocx) return { outcome: 'other-zip', names };
+  const headers = aroundTexts(partsAround(parts, 'header'));
+  const footers = aroundTexts(partsAround(parts, 'footer'));
   const counted = zipSync({ ...parts }, { level: 0 });
   let html: string;
   try {
@@ -55,17 +50,19 @@ export async function docxText(bytes: Uint8Array, limits: DocumentLimits): Promi
   return { outcome: 'text', text: [...headers, body.text, ...footers].join('\n\n'), isCut: body.isCut };
 }
 
-/** Each distinct text once: the headers of first, odd and even pages often repeat each other. */
-function aroundTexts(
+/** Headers or footers. Those of first, odd and even pages often repeat each other: each distinct text once. */
+export function aroundTexts(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts.filter((text) => text !== '' && !PAGE_NUMBER.test(text)))];
+}
+
+function partsAround(
   parts: Readonly<Record<string, Uint8Array>>,
   kind: 'header' | 'footer',
 ): readonly string[] {
-  const texts = Object.keys(parts)
+  return Object.keys(parts)
     .filter((name) => AROUND.exec(name)?.[1] === kind)
     .sort()
-    .map((name) => wordsOf(new TextDecoder().decode(parts[name])))
-    .filter((text) => text !== '' && !PAGE_NUMBER.test(text));
-  return [...new Set(texts)];
+    .map((name) => wordsOf(new TextDecoder().decode(parts[name])));
 }
 
 /** `w:t` contains text, `w:p` is a paragraph. Deleted text has another tag and is ignored. */
@@ -92,140 +89,4 @@ function wordsOf(xml: string): string {
   parser.write(xml);
   parser.end();
   return words.join('').trim();
-}
-
-/**
- * Reads the directory of a zip before anything is inflated, and inflates only the requested entries. The inflated bytes are
- * counted, because the sizes in the directory may be false. Nested zips are never opened.
- */
-type ZipParts =
-  | { readonly outcome: 'opened'; readonly parts: Record<string, Uint8Array<ArrayBuffer>> }
-  | { readonly outcome: 'too-large'; readonly why: string }
-  | { readonly outcome: 'broken'; readonly why: string }
-  | { readonly outcome: 'encrypted' };
-
-interface ZipBounds {
-  readonly maxInflatedBytes: number;
-}
-
-interface ZipEntry {
-  readonly name: string;
-  readonly method: number;
-  readonly isEncrypted: boolean;
-  readonly packedBytes: number;
-  readonly declaredBytes: number;
-  readonly headerAt: number;
-}
-
-const MOST_ENTRIES = 2_000;
-/** Word's XML compresses 5 to 20 times, long tables up to 60. Beyond the first megabytes only bombs compress better. */
-const MOST_RATIO = 150;
-const RATIO_COUNTS_FROM_BYTES = 4_000_000;
-const END_MARK = 0x06054b50;
-const ENTRY_MARK = 0x02014b50;
-const HEADER_MARK = 0x04034b50;
-/** The end record has 22 bytes and a comment of at most 65,535 after it. */
-const END_WITHIN = 22 + 65_535;
-const FED_AT_ONCE = 16 * 1024;
-
-function openZip(bytes: Uint8Array, bounds: ZipBounds, isWanted: (name: string) => boolean): ZipParts {
-  const entries = readDirectory(bytes);
-  if (typeof entries === 'string') return { outcome: 'broken', why: entries };
-  if (entries.length > MOST_ENTRIES) {
-    return { outcome: 'too-large', why: `it holds more than ${MOST_ENTRIES} files` };
-  }
-  let declaredBytes = 0;
-  for (const entry of entries) declaredBytes += entry.declaredBytes;
-  if (declaredBytes > bounds.maxInflatedBytes) return tooMuch(bounds);
-  const parts: Record<string, Uint8Array<ArrayBuffer>> = Object.create(null);
-  let leftBytes = bounds.maxInflatedBytes;
-  for (const entry of entries) {
-    if (!isWanted(entry.name)) continue;
-    if (entry.isEncrypted) return { outcome: 'encrypted' };
-    const inflated = inflate(bytes, entry, leftBytes);
-    if (inflated === 'too-large') return tooMuch(bounds);
-    if (inflated === 'broken') return { outcome: 'broken', why: 'a file in it cannot be unpacked' };
-    leftBytes -= inflated.length;
-    parts[entry.name] = inflated;
-  }
-  return { outcome: 'opened', parts };
-}
-
-function tooMuch({ maxInflatedBytes }: ZipBounds): ZipParts {
-  return {
-    outcome: 'too-large',
-    why: `it unpacks to more than ${maxInflatedBytes} bytes, or as no document does`,
-  };
-}
-
-function readDirectory(bytes: Uint8Array): readonly ZipEntry[] | string {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let end = bytes.length - 22;
-  const first = Math.max(0, bytes.length - END_WITHIN);
-  while (end >= first && view.getUint32(end, true) !== END_MARK) end -= 1;
-  if (end < first) return 'its end is missing';
-  const count = view.getUint16(end + 10, true);
-  let at = view.getUint32(end + 16, true);
-  const entries: ZipEntry[] = [];
-  for (let index = 0; index < count; index += 1) {
-    if (at + 46 > end || view.getUint32(at, true) !== ENTRY_MARK) return 'its directory is broken';
-    const nameLength = view.getUint16(at + 28, true);
-    const behindName = view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    entries.push({
-      name: new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength)),
-      method: view.getUint16(at + 10, true),
-      isEncrypted: (view.getUint16(at + 8, true) & 1) === 1,
-      packedBytes: view.getUint32(at + 20, true),
-      declaredBytes: view.getUint32(at + 24, true),
-      headerAt: view.getUint32(at + 42, true),
-    });
-    at += 46 + nameLength + behindName;
-    if (entries.length > MOST_ENTRIES) break;
-  }
-  return entries;
-}
-
-function inflate(
-  bytes: Uint8Array,
-  entry: ZipEntry,
-  maxBytes: number,
-): Uint8Array<ArrayBuffer> | 'too-large' | 'broken' {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { headerAt, packedBytes } = entry;
-  if (headerAt + 30 > bytes.length || view.getUint32(headerAt, true) !== HEADER_MARK) return 'broken';
-  const begin = headerAt + 30 + view.getUint16(headerAt + 26, true) + view.getUint16(headerAt + 28, true);
-  if (begin + packedBytes > bytes.length) return 'broken';
-  const packed = bytes.slice(begin, begin + packedBytes);
-  if (entry.method === 0) return packed.length > maxBytes ? 'too-large' : packed;
-  if (entry.method !== 8) return 'broken';
-  const mostBytes = Math.min(maxBytes, Math.max(RATIO_COUNTS_FROM_BYTES, packed.length * MOST_RATIO));
-  return inflateWithin(packed, mostBytes);
-}
-
-function inflateWithin(
-  packed: Uint8Array,
-  mostBytes: number,
-): Uint8Array<ArrayBuffer> | 'too-large' | 'broken' {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const inflater = new Inflate((chunk) => {
-    length += chunk.length;
-    if (length <= mostBytes) chunks.push(chunk);
-  });
-  try {
-    for (let at = 0; at < packed.length && length <= mostBytes; at += FED_AT_ONCE) {
-      const next = Math.min(at + FED_AT_ONCE, packed.length);
-      inflater.push(packed.subarray(at, next), next === packed.length);
-    }
-  } catch {
-    return 'broken';
-  }
-  if (length > mostBytes) return 'too-large';
-  const whole = new Uint8Array(length);
-  let place = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, place);
-    place += chunk.length;
-  }
-  return whole;
 }

@@ -83,12 +83,34 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
   return 'hidden' in attributes || HIDDEN_STYLE.test(attributes.style ?? '');
 }
 
+export type Page = ReturnType<typeof createPage>;
+
+/** A text box as paragraphs of the page around it. */
+export function writeLines(page: Page, text: string): void {
+  for (const line of text.split('\n')) {
+    page.open('p');
+    page.write(line, false);
+    page.close('p');
+  }
+}
+
+/** Footnotes, after everything else. */
+export function writeNotes(page: Page, notes: readonly string[]): void {
+  page.open('ul');
+  for (const note of notes) {
+    page.open('li');
+    page.write(note.replaceAll('\n', ' '), false);
+    page.close('li');
+  }
+  page.close('ul');
+}
+
 /**
- * Collects the text. A cell is separated from the previous one by a tab, or by a line feed if the previous one has
- * several lines: the table then serves the layout, its cells are read one after the other, and its rows are separated
- * by an empty line.
+ * Collects the text from events that are named after tags, which ODT and RTF give too. A cell is separated from the previous
+ * one by a tab, or by a line feed if the previous one has several lines: the table then serves the layout, its cells are
+ * read one after the other, and its rows are separated by an empty line.
  */
-function createPage(maxCharacters: number, { paragraphsAreLines = false }: HtmlOptions) {
+export function createPage(maxCharacters: number, { paragraphsAreLines = false }: HtmlOptions) {
   const parts: string[] = [];
   let length = 0;
   /** White space before the next word. */

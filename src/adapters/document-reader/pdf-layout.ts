@@ -114,6 +114,8 @@ const DATES = /\b(?:19|20)\d\d\b|\b\d{1,2}[/.]\d{2,4}\b|\b(?:present|today|now|h
 /** The level of a skill as dots, stars or a fraction. */
 const RATING = /^(?:[\u2022\u25a0-\u25ff\u2605\u2606\u2b24\u2b58\s]{3,20}|\d{1,3} ?%|\d{1,2} ?\/ ?(?:5|10))$/;
 const LONGEST_DATE = 40;
+const HEADING_SIZES = 1.15;
+const HEADINGS_OF_ROWS = 0.5;
 /** More than the distance between two runs of one line, at any usual size. */
 const STRIP = 8;
 /** If the lines on both sides are at least this long, they are prose, which is read column by column. */
@@ -122,11 +124,12 @@ const PROSE_LENGTH = 28;
 /**
  * Two columns may also be a table: dates beside positions, labels beside values. Dates are recognized by their text and
  * by sharing lines with the other side. For labels, nearly all lines must be shared, and the order in the file must
- * alternate between the sides.
+ * alternate between the sides. Headings above the rows of a table have nothing beside them.
  */
 function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean {
   if (areDates(left, right) || areDates(right, left)) return true;
-  const [ofLeft, ofRight] = [linesOf(left), linesOf(right)];
+  const ofRight = linesOf(right);
+  const ofLeft = withoutHeadings(linesOf(left), ofRight);
   const [fewer, more] = ofLeft.length <= ofRight.length ? [ofLeft, ofRight] : [ofRight, ofLeft];
   const paired = pairedWith(more, fewer).length;
   if (paired < 0.8 * fewer.length) return false;
@@ -139,6 +142,20 @@ function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean
     if (before !== undefined && isLeft.has(before) !== isLeft.has(run)) switches += 1;
   });
   return switches >= paired;
+}
+
+/**
+ * Without the lines that have nothing beside them and are larger than those that have, or of another font. A table has more
+ * rows than headings.
+ */
+function withoutHeadings(lines: readonly Fragment[], others: readonly Fragment[]): readonly Fragment[] {
+  const paired = pairedWith(others, lines);
+  const usual = paired.toSorted((one, other) => one.size - other.size)[paired.length >> 1];
+  if (usual === undefined) return lines;
+  const [cells, fonts] = [new Set(paired), new Set(paired.map(({ font }) => font))];
+  const isHeading = ({ size, font }: Fragment) => size >= HEADING_SIZES * usual.size || !fonts.has(font);
+  const rest = lines.filter((line) => cells.has(line) || !isHeading(line));
+  return lines.length - rest.length <= HEADINGS_OF_ROWS * paired.length ? rest : lines;
 }
 
 /** The first run of each line. */

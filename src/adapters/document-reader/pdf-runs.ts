@@ -16,6 +16,8 @@ export interface Fragment {
   readonly endFont: string;
   /** Whether it starts a cell of a table, even if it is close to the previous run. */
   readonly isCell?: boolean;
+  /** Whether its page is read from right to left: positions are then mirrored, and `left` is the distance from the right. */
+  readonly isMirrored?: boolean;
 }
 
 /** An item of pdf.js: the position and size of the text are in a matrix of six numbers. */
@@ -77,7 +79,52 @@ export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragm
       isSpaced: text !== item.str,
     });
   });
-  return { fragments: joinName(joinDates(rowsOf(closeShortWords(fragments)))), unseen };
+  const placed = isReadFromRight(fragments) ? fragments.map((one) => mirrored(one, page)) : fragments;
+  return { fragments: joinName(joinDates(rowsOf(closeShortWords(placed)))), unseen };
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/gu;
+const LETTERS = /\p{L}/gu;
+/** A CV in Hebrew or Arabic has many names in Latin letters. */
+const LEAST_FROM_RIGHT = 0.3;
+
+function isReadFromRight(fragments: readonly Fragment[]): boolean {
+  let [all, fromRight] = [0, 0];
+  for (const { text } of fragments) {
+    all += text.match(LETTERS)?.length ?? 0;
+    fromRight += text.match(RIGHT_TO_LEFT)?.length ?? 0;
+  }
+  return fromRight > 0 && fromRight >= LEAST_FROM_RIGHT * all;
+}
+
+/** Columns, lines and cells are then found as on a page that is read from left to right. */
+function mirrored(fragment: Fragment, { width }: PageBox): Fragment {
+  const text = isAsDisplayed(fragment.text.trim()) ? inReadingOrder(fragment.text) : fragment.text;
+  return { ...fragment, text, left: width - fragment.right, right: width - fragment.left, isMirrored: true };
+}
+
+const SIGNS_AROUND = /^(?:[^\p{L}\p{Nd}]*\+[^\p{L}\p{Nd}]*|[.,:;!?%]\s?[\p{Nd}.,:/-]+|[\p{Nd} ().-]+\s?\+)$/u;
+const GROUPS = /^\p{Nd}{1,8}(?: \p{Nd}{1,8}){1,5}$/u;
+
+/**
+ * Whether a text without letters is in the order in which the page shows it, as most programs write them: a plus sign or a full
+ * stop is on the wrong side, or the groups of a telephone number begin with its end ("4567 123 050").
+ */
+function isAsDisplayed(text: string): boolean {
+  if (text.length > LONGEST_NUMBER) return false;
+  if (SIGNS_AROUND.test(text)) return true;
+  if (!GROUPS.test(text)) return false;
+  const groups = text.split(' ');
+  const [first = '', last = ''] = [groups[0], groups.at(-1)];
+  if (text.length - groups.length < LEAST_PHONE_DIGITS - 1 || /^[0\u0660\u06f0]/.test(first)) return false;
+  return /^[0\u0660\u06f0]/.test(last) || (groups.length > 2 && first.length > last.length);
+}
+
+const LEAST_PHONE_DIGITS = 8;
+const LONGEST_NUMBER = 40;
+
+function inReadingOrder(text: string): string {
+  return (text.match(/\p{Nd}+(?:[.,:/-]\p{Nd}+)*|[^\p{Nd}]/gu) ?? []).toReversed().join('');
 }
 
 /** The next line of text that runs upwards is to its right; for text that runs downwards, to its left. */
@@ -123,22 +170,24 @@ function isSameRow(one: Fragment, other: Fragment): boolean {
 }
 
 function joinRuns(row: readonly Fragment[], beginsCell: (run: Fragment) => boolean): Fragment[] {
-  const runs: Fragment[] = [];
+  const runs: { run: Fragment; readonly texts: string[] }[] = [];
   for (const next of row) {
-    const last = runs.at(-1);
+    const current = runs.at(-1);
+    const last = current?.run;
     const size = last === undefined ? 0 : Math.max(last.size, next.size);
     const gap = last === undefined ? 0 : next.left - last.right;
-    if (last === undefined || next.isCell || gap > apartSizes(last, next) * size) {
-      runs.push(next);
+    if (current === undefined || last === undefined || next.isCell || gap > apartSizes(last, next) * size) {
+      runs.push({ run: next, texts: [next.text] });
       continue;
     }
     if (gap > CELL_APART_SIZES * size && beginsCell(next)) {
-      runs.push({ ...next, isCell: true });
+      runs.push({ run: { ...next, isCell: true }, texts: [next.text] });
       continue;
     }
     const isParted = gap > BLANK_SIZES * size || (last.isSpaced && next.isSpaced);
     const blank = isParted && !last.text.endsWith(' ') && !next.text.startsWith(' ') ? ' ' : '';
-    runs[runs.length - 1] = {
+    current.texts.push(blank, next.text);
+    current.run = {
       ...last,
       text: last.text + blank + next.text,
       right: Math.max(last.right, next.right),
@@ -146,7 +195,32 @@ function joinRuns(row: readonly Fragment[], beginsCell: (run: Fragment) => boole
       endFont: next.endFont,
     };
   }
-  return runs;
+  return runs.map(({ run, texts }) => (texts.length === 1 ? run : { ...run, text: asRead(texts, run) }));
+}
+
+/** Texts that run against the page, such as two words in Latin letters on a page in Hebrew, are in the order of their script. */
+function asRead(texts: readonly string[], { isMirrored = false }: Fragment): string {
+  const runsAgainst = texts.map((text) => directionOf(text, isMirrored));
+  if (!runsAgainst.includes('against')) return texts.join('');
+  const read = [...texts];
+  for (let from = 0; from < read.length; from += 1) {
+    if (runsAgainst[from] !== 'against') continue;
+    let to = from;
+    for (let at = from; at < read.length && runsAgainst[at] !== 'along'; at += 1)
+      if (runsAgainst[at] === 'against') to = at;
+    read.splice(from, to - from + 1, ...read.slice(from, to + 1).reverse());
+    from = to;
+  }
+  return read.join('');
+}
+
+/** Digits and punctuation have no direction of their own. */
+function directionOf(text: string, isMirrored: boolean): 'along' | 'against' | 'neither' {
+  if (!/\p{L}/u.test(text)) return 'neither';
+  const hasRight = text.search(RIGHT_TO_LEFT) !== -1;
+  const isLatin = text.replace(RIGHT_TO_LEFT, '').search(LETTERS) !== -1;
+  if (isMirrored) return hasRight ? 'along' : 'against';
+  return hasRight && !isLatin ? 'against' : 'along';
 }
 
 function apartSizes(last: Fragment, next: Fragment): number {

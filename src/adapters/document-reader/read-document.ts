@@ -4,9 +4,13 @@ import type {
   DocumentReading,
   UnreadableReason,
 } from '../../ports/document-reader.ts';
-import { docxText } from './docx-text.ts';
+import { isUtf8 } from './charsets.ts';
+import { docxText, PAGE_NUMBER } from './docx-text.ts';
 import { htmlText } from './html-text.ts';
+import { isOpenDocument, odtText } from './odt-text.ts';
+import { type OtherFile, otherFile, otherZip, savedMail, UNKNOWN } from './other-files.ts';
 import { pdfText } from './pdf-text.ts';
+import { rtfText } from './rtf-text.ts';
 
 /** The result of each type, before it is cleaned and measured. */
 interface Found {
@@ -16,66 +20,90 @@ interface Found {
   readonly warnings: readonly string[];
 }
 
-const READABLE = 'Send plain text, PDF, DOCX or HTML.';
+const SHORTEN = 'Send the part that matters.';
+const SAVE_AGAIN = 'Save it again and send it again.';
 
 /** Reads a document. The limits of time and memory are enforced by the process. */
 export async function readDocument(bytes: Uint8Array, limits: DocumentLimits): Promise<DocumentReading> {
   const kind = kindOf(bytes);
-  if (typeof kind === 'object') return unreadable('unknown-type', `The file is ${kind.unknown}. ${READABLE}`);
+  if (typeof kind === 'object') return { outcome: 'unreadable', ...kind };
   if (kind === 'pdf') return readPdf(bytes, limits);
-  if (kind === 'docx') return readDocx(bytes, limits);
+  if (kind === 'docx') return readZip(bytes, limits);
+  if (kind === 'rtf') return readRtf(bytes, limits);
   return readText(bytes, limits);
 }
 
 async function readPdf(bytes: Uint8Array, limits: DocumentLimits): Promise<DocumentReading> {
   const pdf = await pdfText(bytes, limits);
-  if (pdf.outcome === 'too-large') return tooLarge(`The PDF is too large: ${pdf.why}.`);
+  if (pdf.outcome === 'too-large') return tooLarge(`The PDF is too large: ${pdf.why}. ${SHORTEN}`);
   if (pdf.outcome === 'encrypted') {
     return unreadable('encrypted', 'The PDF needs a password. Save it without one and send it again.');
   }
   if (pdf.outcome === 'broken') {
     return unreadable('broken', 'The PDF is damaged or incomplete. Create it again and send it again.');
   }
+  if (ADOBE_ONLY.test(pdf.text)) {
+    const message =
+      'The PDF shows its content in Adobe programs only. Print it to a PDF there and send that.';
+    return unreadable('no-text', message);
+  }
   const warnings = pdf.unseen > 0 ? ['Text outside of the page, or too small to be read, was left out.'] : [];
   return finished({ kind: 'pdf', text: pdf.text, pages: pdf.pages, warnings }, limits);
 }
 
-async function readDocx(bytes: Uint8Array, limits: DocumentLimits): Promise<DocumentReading> {
-  const docx = await docxText(bytes, limits);
-  switch (docx.outcome) {
+/** What other programs are shown of a dynamic form and of a portfolio. */
+const ADOBE_ONLY =
+  /^\s*(?:please wait(?:\.{3}|…)\s+if this message is not eventually replaced|for the best experience, open this pdf portfolio)/i;
+
+async function readZip(bytes: Uint8Array, limits: DocumentLimits): Promise<DocumentReading> {
+  const kind = isOpenDocument(bytes) ? 'odt' : 'docx';
+  const name = kind.toUpperCase();
+  const zip = kind === 'odt' ? odtText(bytes, limits) : await docxText(bytes, limits);
+  switch (zip.outcome) {
     case 'too-large':
-      return tooLarge(`The DOCX is too large: ${docx.why}.`);
+      return tooLarge(`The ${name} is too large: ${zip.why}. ${SHORTEN}`);
     case 'encrypted':
-      return unreadable('encrypted', 'The DOCX needs a password. Save it without one and send it again.');
+      return unreadable('encrypted', `The ${name} needs a password. Save it without one and send it again.`);
     case 'other-zip':
-      return unreadable('unknown-type', `The file is a zip archive, but no DOCX. ${READABLE}`);
+      return { outcome: 'unreadable', ...otherZip(zip.names) };
     case 'broken':
-      return unreadable('broken', `The DOCX is damaged: ${docx.why}. Save it again and send it again.`);
+      return unreadable('broken', `The ${name} is damaged: ${zip.why}. ${SAVE_AGAIN}`);
     case 'text':
-      if (docx.isCut) return tooManyCharacters(limits);
-      return finished({ kind: 'docx', text: docx.text, pages: null, warnings: [] }, limits);
+      if (zip.isCut) return tooManyCharacters(limits);
+      return finished({ kind, text: zip.text, pages: null, warnings: [] }, limits);
   }
+}
+
+function readRtf(bytes: Uint8Array, limits: DocumentLimits): DocumentReading {
+  const rtf = rtfText(bytes, limits);
+  if (rtf.outcome === 'broken') return unreadable('broken', `The RTF is damaged: ${rtf.why}. ${SAVE_AGAIN}`);
+  if (rtf.isCut) return tooManyCharacters(limits);
+  return finished({ kind: 'rtf', text: rtf.text, pages: null, warnings: rtf.warnings }, limits);
 }
 
 function readText(bytes: Uint8Array, limits: DocumentLimits): DocumentReading {
   const decoded = decodeText(bytes);
-  if (decoded === null)
-    return unreadable('unknown-type', `The file is no text and no known document. ${READABLE}`);
-  const { text, encoding } = decoded;
-  const warnings =
-    encoding === 'windows-1252'
-      ? ['The text is not UTF-8; it was read as Latin-1. Accents may be wrong.']
-      : [];
+  if (decoded === null) return { outcome: 'unreadable', ...UNKNOWN };
+  const { text, isGuess } = decoded;
+  const mail = savedMail(text);
+  if (mail !== null) return { outcome: 'unreadable', ...mail };
+  const warnings = isGuess ? ['The text is not UTF-8; it was read as Latin-1. Accents may be wrong.'] : [];
   if (!isHtml(text)) return finished({ kind: 'text', text, pages: null, warnings }, limits);
   const page = htmlText(text.replace(PAGE_SETTINGS, ''), limits.maxCharacters);
   if (page.isCut) return tooManyCharacters(limits);
   return finished({ kind: 'html', text: page.text, pages: null, warnings }, limits);
 }
 
+/** What the programs of phones write on the pages of a scan. */
+const OF_A_SCANNER =
+  /^.*(?:cam ?scanner|adobe scan|genius scan|tap ?scanner|tiny ?scanner|clear ?scanner|doc ?scanner|turbo ?scan|scanbot|(?:office|microsoft) lens).*$/gim;
+const LONGEST_MARK = 60;
+
 function finished({ kind, text, pages, warnings }: Found, limits: DocumentLimits): DocumentReading {
   const clean = cleanText(text, { keepsGaps: kind === 'text' });
   if (clean.length > limits.maxCharacters) return tooManyCharacters(limits);
-  if (!/[\p{L}\p{N}]/u.test(clean)) {
+  const isScan = kind === 'pdf' && !hasLetters(clean);
+  if (isScan || !/[\p{L}\p{N}]/u.test(clean)) {
     const message =
       kind === 'pdf'
         ? 'The PDF has no text in it, only images: it is probably a scan. Send a PDF with text, or the text itself.'
@@ -83,6 +111,12 @@ function finished({ kind, text, pages, warnings }: Found, limits: DocumentLimits
     return unreadable('no-text', message);
   }
   return { outcome: 'read', kind, text: clean, pages, warnings };
+}
+
+/** Numbers of pages and the mark of a scanner are no text of a document. */
+function hasLetters(text: string): boolean {
+  const own = text.replace(OF_A_SCANNER, (line) => (line.length <= LONGEST_MARK ? '' : line));
+  return own.split('\n').some((line) => /\p{L}/u.test(line) && !PAGE_NUMBER.test(line.trim()));
 }
 
 function tooManyCharacters({ maxCharacters }: DocumentLimits): DocumentReading {
@@ -99,35 +133,21 @@ function unreadable(reason: UnreadableReason, message: string): DocumentReading 
   return { outcome: 'unreadable', reason, message };
 }
 
-/** Detects the type from the first bytes. `text` is decided by decoding, and DOCX by the directory of the zip. */
-type ContentKind = DocumentKind | { readonly unknown: string };
+/** Detects the type from the first bytes. `text` is decided by decoding, and DOCX or ODT by the directory of the zip. */
+type ContentKind = DocumentKind | OtherFile;
 
 /** PDF allows other bytes before its signature, within the first kilobyte. */
 const PDF_MARK_WITHIN = 1_024;
+const RTF_MARK = /^(?:\xef\xbb\xbf)?\s*\{\\rtf/;
+const RTF_MARK_WITHIN = 64;
 const HTML_LOOKED_AT = 4_096;
-
-const KNOWN_OTHERS: readonly { readonly mark: readonly number[]; readonly name: string }[] = [
-  {
-    mark: [0xd0, 0xcf, 0x11, 0xe0],
-    name: 'an old Office file (such as .doc), or an Office file with a password',
-  },
-  { mark: [0x7b, 0x5c, 0x72, 0x74, 0x66], name: 'an RTF file' },
-  { mark: [0x89, 0x50, 0x4e, 0x47], name: 'an image (PNG)' },
-  { mark: [0xff, 0xd8, 0xff], name: 'an image (JPEG)' },
-  { mark: [0x47, 0x49, 0x46, 0x38], name: 'an image (GIF)' },
-  { mark: [0x49, 0x49, 0x2a, 0x00], name: 'an image (TIFF)' },
-  { mark: [0x4d, 0x4d, 0x00, 0x2a], name: 'an image (TIFF)' },
-  { mark: [0x1f, 0x8b], name: 'a gzip archive' },
-  { mark: [0x52, 0x61, 0x72, 0x21], name: 'a RAR archive' },
-  { mark: [0x37, 0x7a, 0xbc, 0xaf], name: 'a 7z archive' },
-];
 
 function kindOf(bytes: Uint8Array): ContentKind {
   if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04]) || startsWith(bytes, [0x50, 0x4b, 0x05, 0x06]))
     return 'docx';
+  if (RTF_MARK.test(latin(bytes, RTF_MARK_WITHIN))) return 'rtf';
   if (latin(bytes, PDF_MARK_WITHIN).includes('%PDF-')) return 'pdf';
-  const other = KNOWN_OTHERS.find(({ mark }) => startsWith(bytes, mark));
-  return other === undefined ? 'text' : { unknown: other.name };
+  return otherFile(bytes) ?? 'text';
 }
 
 /** How HTML pages begin. */
@@ -155,32 +175,50 @@ function latin(bytes: Uint8Array, length: number): string {
 
 /**
  * Decodes bytes of an unknown encoding: by the byte order mark, by the zero bytes of UTF-16 between Latin letters, as UTF-8
- * if it is valid, and otherwise as windows-1252, a superset of Latin-1 in which every byte is a character. Null if it is not
- * text: too many control characters.
+ * if it is valid, as what a page says of itself, and otherwise as windows-1252, a superset of Latin-1 in which every byte is
+ * a character. Null if it is not text: too many control characters.
  */
 interface DecodedText {
   readonly text: string;
-  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+  /** Whether nothing says that it is Latin-1. */
+  readonly isGuess: boolean;
 }
 
 const LOOKED_AT = 64 * 1024;
 /** Text files have none; old word processors write a few. */
 const MOST_CONTROLS = 0.01;
+const LATIN_1 = 'windows-1252';
 
 function decodeText(bytes: Uint8Array): DecodedText | null {
-  const encoding = encodingOf(bytes);
-  const text = new TextDecoder(encoding).decode(bytes);
-  return isText(text) ? { text, encoding } : null;
+  const sure = encodingOf(bytes) ?? declaredDecoder(bytes);
+  const decoder = sure ?? new TextDecoder(LATIN_1);
+  const text = decoder.decode(bytes);
+  return isText(text) ? { text, isGuess: sure === null } : null;
 }
 
-function encodingOf(bytes: Uint8Array): DecodedText['encoding'] {
+function encodingOf(bytes: Uint8Array): TextDecoder | null {
   const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
   const zeros = countZeros(bytes.subarray(0, LOOKED_AT));
-  if (zeros.odd > zeros.pairs * 0.4 && zeros.even < zeros.pairs * 0.1) return 'utf-16le';
-  if (zeros.even > zeros.pairs * 0.4 && zeros.odd < zeros.pairs * 0.1) return 'utf-16be';
-  return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
+  if (zeros.odd > zeros.pairs * 0.4 && zeros.even < zeros.pairs * 0.1) return new TextDecoder('utf-16le');
+  if (zeros.even > zeros.pairs * 0.4 && zeros.odd < zeros.pairs * 0.1) return new TextDecoder('utf-16be');
+  return isUtf8(bytes) ? new TextDecoder('utf-8') : null;
+}
+
+const DECLARED =
+  /<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?\s*([\w-]{2,30})|<\?xml\b[^>]{0,100}?\bencoding\s*=\s*["']([\w-]{2,30})/i;
+
+/** Null if the page names no encoding that is known, or UTF-8, which it is not. */
+function declaredDecoder(bytes: Uint8Array): TextDecoder | null {
+  const [, inPage, inXml] = DECLARED.exec(latin(bytes, HTML_LOOKED_AT)) ?? [];
+  const name = (inPage ?? inXml)?.toLowerCase();
+  if (name === undefined || name.startsWith('utf')) return null;
+  try {
+    return new TextDecoder(name);
+  } catch {
+    return null;
+  }
 }
 
 function countZeros(bytes: Uint8Array): { even: number; odd: number; pairs: number } {
@@ -190,15 +228,6 @@ function countZeros(bytes: Uint8Array): { even: number; odd: number; pairs: numb
     if (bytes[at + 1] === 0) counts.odd += 1;
   }
   return counts;
-}
-
-function isUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isText(text: string): boolean {
@@ -220,7 +249,8 @@ const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
  */
 const UNSEEN = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Variation_Selector}\ufffd]/gu;
 const FONT_BULLETS = /[\uf0a7\uf0b7\uf076\uf0d8\uf0fc\u25cf\u25aa\u25a0\u2023\u2043]/g;
-const LIGATURES = /[\ufb00-\ufb06]/g;
+/** Joined letters, and the shapes of Hebrew and Arabic letters as fonts have them. */
+const LIGATURES = /[\ufb00-\ufb06\ufb1d-\ufdcf\ufdf0-\ufdff\ufe80-\ufefc]/g;
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
 /** A shorter indent is decoration. A longer one may be an empty cell of the previous column. */

@@ -35,8 +35,9 @@ export function createLockedFile(path: string): LockedFile | null {
  * stays.
  */
 export function lockFile(path: string, prepare: (sqlite: Sqlite) => void = () => {}): LockedFile | null {
-  const sqlite = new Sqlite(path, { readwrite: true, create: false });
+  let sqlite: Sqlite | null = null;
   try {
+    sqlite = new Sqlite(path, { readwrite: true, create: false });
     sqlite.run('pragma locking_mode = exclusive');
     // One fsync per commit; the other modes need two or three.
     sqlite.run('pragma journal_mode = wal');
@@ -49,7 +50,7 @@ export function lockFile(path: string, prepare: (sqlite: Sqlite) => void = () =>
     sqlite.run('commit');
     prepare(sqlite);
   } catch (error) {
-    sqlite.close();
+    sqlite?.close();
     if (isBusy(error) || !existsSync(path)) return null;
     throw error;
   }

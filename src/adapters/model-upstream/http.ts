@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
+import type { LocalFaults } from '../../ports/local-faults.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
@@ -9,6 +10,7 @@ import {
   type HttpUpstream,
   mediaType,
   ourHeaders,
+  refusedHost,
   upstreamFailure,
   waitIn,
 } from './provider-calls.ts';
@@ -31,6 +33,8 @@ export interface HttpUpstreamParts {
   readonly connect?: Connect | null;
   /** Undefined if calls may be sent to any address. */
   readonly approveHost?: ApproveHost | null;
+  /** If omitted, every failed connection is the provider's fault. */
+  readonly localFaults?: Pick<LocalFaults, 'explain'>;
 }
 
 /**
@@ -45,10 +49,16 @@ export function createHttpUpstream({
   firstByteTimeoutMs = 120_000,
   connect = tcpConnect,
   approveHost = null,
+  localFaults,
 }: HttpUpstreamParts): HttpUpstream {
   const session = new Bun.FetchSession({ keepAlive: { idleTimeout: KEEP_IDLE_SECONDS } });
   const firstContact =
     connect === null ? null : createFirstContact({ clock, log, connectTimeoutMs, connect });
+
+  function reasonWith(error: unknown): UpstreamFailure['reason'] {
+    const reason = reasonOf(error);
+    return reason === 'connect' && localFaults?.explain(error) != null ? 'local' : reason;
+  }
 
   return {
     async send(target, { endpoint, body, headers, signal, stored }) {
@@ -82,7 +92,7 @@ export function createHttpUpstream({
         contact?.leave();
         // Only here: once the answer has begun, the caller's signal ends its body.
         signal.removeEventListener('abort', onAbort);
-        throw upstreamFailure(endedBy ?? reasonOf(error), error);
+        throw upstreamFailure(endedBy ?? reasonWith(error), error);
       } finally {
         timer.cancel();
       }
@@ -95,7 +105,7 @@ export function createHttpUpstream({
 async function refuseInside(approveHost: ApproveHost, baseUrl: string): Promise<void> {
   const { hostname } = new URL(baseUrl);
   const approval = await approveHost(hostname);
-  if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
+  if (approval.outcome !== 'approved') throw refusedHost(approval);
 }
 
 function answerOf(response: Response, clock: Clock, abort: () => void): UpstreamAnswer {
@@ -120,9 +130,8 @@ const NOT_CONNECTED = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'EADDRNOTAVAIL',
   'EPROTO',
-  'EMFILE',
+  ...['EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'],
 ]);
 const ABOUT_CERTIFICATES = /CERT|TLS|SSL|UNABLE_TO/;
 

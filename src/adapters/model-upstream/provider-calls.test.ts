@@ -11,6 +11,7 @@ const WIRE: TargetWire = {
   apiVersion: null,
   maxTokensName: 'max_tokens',
   hasStreamOptions: true,
+  totalHasReasoning: false,
   maxOutputTokens: 1_000,
 };
 

@@ -5,6 +5,7 @@ import type {
   UpstreamFailure,
   UpstreamTarget,
 } from '../../ports/model-upstream.ts';
+import type { HostApproval } from '../../ports/outgoing-addresses.ts';
 
 /** What the two clients of providers have in common. */
 export interface HttpUpstream extends ModelUpstream {
@@ -94,10 +95,17 @@ function waitOf(retryAfter: string, clock: Pick<Clock, 'now'>): number | null {
 
 const SENTENCES: Record<UpstreamFailure['reason'], string> = {
   connect: 'the provider cannot be reached',
+  local: 'this process cannot open a connection right now',
   'first-byte-time-out': 'the provider did not begin to answer in time',
   broken: 'the provider broke off before it answered',
   aborted: 'the call was ended by its caller',
 };
+
+/** Why a host may not be called. */
+export function refusedHost(approval: Exclude<HostApproval, { outcome: 'approved' }>): UpstreamFailure {
+  const reason = approval.outcome === 'local-fault' ? 'local' : 'connect';
+  return upstreamFailure(reason, new Error(approval.problem));
+}
 
 /** For operators: the cause contains the address, but never a key. */
 export function upstreamFailure(reason: UpstreamFailure['reason'], cause: unknown): UpstreamFailure {

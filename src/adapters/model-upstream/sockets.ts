@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
+import type { LocalFaults } from '../../ports/local-faults.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
   ModelEndpoint,
@@ -16,6 +17,7 @@ import {
   type HttpUpstream,
   mediaType,
   ourHeaders,
+  refusedHost,
   upstreamFailure,
   waitIn,
 } from './provider-calls.ts';
@@ -35,6 +37,8 @@ export interface SocketUpstreamParts {
   /** From sending the call until its status arrives. */
   readonly firstByteTimeoutMs?: number;
   readonly dial?: Dial;
+  /** If omitted, every failed connection is the provider's fault. */
+  readonly localFaults?: Pick<LocalFaults, 'explain'>;
 }
 
 /** How long an approval is cached: checking an address takes some microseconds, too long for every call. */
@@ -74,6 +78,7 @@ export function createSocketUpstream({
   connectTimeoutMs = 5_000,
   firstByteTimeoutMs = 120_000,
   dial = dialSocket,
+  localFaults,
 }: SocketUpstreamParts): HttpUpstream {
   const deadlines = createDeadlines(clock);
   const poolParts = { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs };
@@ -124,6 +129,11 @@ export function createSocketUpstream({
     return requestHead(stored?.method ?? 'POST', `${pathname}${search}`, host, headers);
   }
 
+  function toError({ reason, cause }: ExchangeFailure): Error {
+    const isLocal = reason === 'connect' && localFaults?.explain(cause) != null;
+    return upstreamFailure(isLocal ? 'local' : reason, cause);
+  }
+
   function toAnswer(head: AnswerHead, body: UpstreamBody): UpstreamAnswer {
     const { status, contentType, contentEncoding, retryAfter, retryAfterMs } = head;
     const answer = {
@@ -142,7 +152,7 @@ export function createSocketUpstream({
     { approval, nowMs }: { readonly approval: HostApproval; readonly nowMs: number },
   ): Promise<UpstreamAnswer> {
     if (signal.aborted) throw upstreamFailure('aborted', null);
-    if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
+    if (approval.outcome !== 'approved') throw refusedHost(approval);
     const request = {
       head: stored === undefined ? headOf(ready, target, endpoint) : newHead(target, endpoint, stored),
       more: headerLines(callerHeaders(headers, target), ready.taken),
@@ -184,8 +194,4 @@ export function createSocketUpstream({
       for (const pool of pools.values()) pool.close();
     },
   };
-}
-
-function toError({ reason, cause }: ExchangeFailure): Error {
-  return upstreamFailure(reason, cause);
 }

@@ -80,7 +80,7 @@ describe('the order of work', () => {
 });
 
 /** A thread that does only what the test says. */
-function createScriptedThreads() {
+function createScriptedThreads(hasDescriptors = () => true) {
   const { log, entries } = createRecordingLog();
   const clock = createManualClock();
   const threads: {
@@ -113,7 +113,8 @@ function createScriptedThreads() {
       },
     };
   };
-  return { model: createTextVectors({ clock, log, startThread }), threads, clock, entries };
+  const model = createTextVectors({ clock, log, startThread, localFaults: { hasDescriptors } });
+  return { model, threads, clock, entries };
 }
 
 describe('the model’s queue', () => {
@@ -131,6 +132,16 @@ describe('the model’s queue', () => {
     threads[0]?.say({ kind: 'embedded', id: 2, vectors });
     threads[0]?.say({ kind: 'failed', id: 1, message: 'no' });
     expect(await Promise.all(asked)).toEqual([{ outcome: 'failed' }, { outcome: 'embedded', vectors }]);
+  });
+
+  test('without descriptors its thread is not started: the runtime would end the process', async () => {
+    let isShort = true;
+    const { model, threads } = createScriptedThreads(() => !isShort);
+    expect(await model.embed(['a'], never)).toEqual({ outcome: 'failed' });
+    expect(threads).toHaveLength(0);
+    isShort = false;
+    void model.embed(['a'], never);
+    expect(threads).toHaveLength(1);
   });
 
   test('64 may wait next to the one in progress', async () => {

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
+import { type LocalFaults, THREAD_DESCRIPTORS } from '../../ports/local-faults.ts';
 import type { Log } from '../../ports/log.ts';
 import type { EmbeddedVectors, TextVectors } from '../../ports/networks/text-vectors.ts';
 import type { FromThread, ToThread } from './encoder-jobs.ts';
@@ -16,6 +17,7 @@ interface TextVectorsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly startThread?: () => ThreadHandle;
+  readonly localFaults?: Pick<LocalFaults, 'hasDescriptors'>;
 }
 
 /** Requests in addition to the one in progress. Further ones are refused immediately. */
@@ -28,6 +30,7 @@ export function createTextVectors({
   clock,
   log,
   startThread = startEncoderThread,
+  localFaults,
 }: TextVectorsOptions): TextVectors {
   const waiting = new Map<number, (embedded: EmbeddedVectors) => void>();
   let thread: ThreadHandle | null = null;
@@ -99,6 +102,9 @@ export function createTextVectors({
       if (isUnavailable) return Promise.resolve({ outcome: 'unavailable' });
       if (isClosed) return Promise.resolve({ outcome: 'failed' });
       if (waiting.size > MAX_WAITING) return Promise.resolve({ outcome: 'too-many-waiting' });
+      if (thread === null && localFaults?.hasDescriptors(THREAD_DESCRIPTORS) === false) {
+        return Promise.resolve({ outcome: 'failed' });
+      }
       stayAwake();
       lastId += 1;
       const id = lastId;

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../ports/clock.ts';
+import type { LocalFaults } from '../../ports/local-faults.ts';
 import type { ApproveHost, HostApproval } from '../../ports/outgoing-addresses.ts';
 
 interface ApproveHostParts {
@@ -17,10 +18,11 @@ interface ApproveHostParts {
   readonly hidesInside?: boolean;
   /** True if an HTTP proxy resolves names: a name that does not resolve here is approved without addresses. */
   readonly hasProxy?: boolean;
-  /** All addresses of a name. Null if the resolver did not answer, which differs from having none. */
+  /** All addresses of a name. Null, or an error, if the resolver did not answer, which differs from having none. */
   readonly addressesOf?: (hostname: string) => Promise<readonly string[] | null>;
   /** The addresses of this machine, including public ones: services that listen on them are internal. */
   readonly ownAddresses?: () => readonly string[];
+  readonly localFaults?: Pick<LocalFaults, 'explain'>;
 }
 
 /**
@@ -59,7 +61,7 @@ const NAT64 = '64:ff9b::/96';
  */
 export function createApproveHost(parts: ApproveHostParts): ApproveHost {
   const { clock, hasProxy = false, addressesOf = lookUp, ownAddresses = addressesOfThisMachine } = parts;
-  const { setting = 'UPSTREAM_PRIVATE_NETWORKS', hidesInside = false } = parts;
+  const { setting = 'UPSTREAM_PRIVATE_NETWORKS', hidesInside = false, localFaults } = parts;
   const isInternet = createIsInternet();
   const allowed = parts.allowed === 'all' ? null : listOf(parts.allowed);
   const known = new Map<string, { readonly approval: HostApproval; readonly atMs: number }>();
@@ -87,13 +89,27 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
     return { outcome: 'unresolved', problem };
   }
 
+  async function lookedUp(name: string): Promise<readonly string[] | 'unanswered' | 'local-fault'> {
+    if (isLocalName(name)) return ['127.0.0.1', '::1'];
+    try {
+      return (await addressesOf(name)) ?? 'unanswered';
+    } catch (error) {
+      if (localFaults?.explain(error) != null) return 'local-fault';
+      return NO_SUCH_NAME.has((error as { code?: string }).code ?? '') ? [] : 'unanswered';
+    }
+  }
+
   async function resolve(name: string): Promise<HostApproval> {
-    const addresses = isLocalName(name) ? ['127.0.0.1', '::1'] : await addressesOf(name).catch(() => null);
+    const found = await lookedUp(name);
     const last = known.get(name);
-    if (addresses === null && last?.approval.outcome === 'approved' && ageOf(last.atMs) < STALE_MS) {
+    const isAnswered = typeof found !== 'string';
+    if (!isAnswered && last?.approval.outcome === 'approved' && ageOf(last.atMs) < STALE_MS) {
       return last.approval;
     }
-    const approval = decide(name, addresses ?? []);
+    // Not remembered: it ends when something is free again.
+    if (found === 'local-fault') return { outcome: found, problem: LOCAL_FAULT };
+    const addresses = isAnswered ? found : [];
+    const approval = decide(name, addresses);
     known.delete(name);
     if (known.size >= MOST_HOSTS) known.delete(known.keys().next().value ?? '');
     known.set(name, { approval, atMs: clock.now() });
@@ -181,13 +197,11 @@ const NO_SUCH_NAME = new Set([
   'DNS_ENOTFOUND',
 ]);
 
-async function lookUp(hostname: string): Promise<readonly string[] | null> {
-  try {
-    const found = await lookup(hostname, { all: true, verbatim: true });
-    return found.map(({ address }) => address);
-  } catch (error) {
-    return NO_SUCH_NAME.has((error as { code?: string }).code ?? '') ? [] : null;
-  }
+const LOCAL_FAULT = 'no name can be resolved right now, because this machine lacks what a connection needs';
+
+async function lookUp(hostname: string): Promise<readonly string[]> {
+  const found = await lookup(hostname, { all: true, verbatim: true });
+  return found.map(({ address }) => address);
 }
 
 function addressesOfThisMachine(): readonly string[] {

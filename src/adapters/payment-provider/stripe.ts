@@ -89,7 +89,7 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 
     createCheckoutSession: (params, idempotencyKey) =>
       answer('create checkout session', async () => {
-        const session = await stripe.checkout.sessions.create(checkoutParameters(params), { idempotencyKey });
+        const session = await createCheckout(stripe, checkoutParameters(params), idempotencyKey);
         if (session.url === null) throw new Error(`checkout session ${session.id} came without a page`);
         return { id: session.id, url: session.url, expiresAtMs: session.expires_at * 1000 };
       }),
@@ -115,7 +115,7 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 function checkoutParameters(
   params: Parameters<PaymentProvider['createCheckoutSession']>[0],
 ): Stripe.Checkout.SessionCreateParams {
-  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays, taxes } = params;
+  const { mode, priceId, quantity, currency, customerId, referenceId, metadata, trialDays, taxes } = params;
   return {
     mode,
     line_items: [{ price: priceId, quantity }],
@@ -124,12 +124,32 @@ function checkoutParameters(
     success_url: params.successUrl,
     cancel_url: params.cancelUrl,
     metadata,
+    ...(currency === undefined ? {} : { currency }),
     ...(customerId === null ? {} : { customer: customerId }),
     ...(taxes === undefined ? {} : taxParameters(taxes, customerId)),
     ...(mode === 'payment'
       ? { payment_intent_data: { metadata } }
       : { subscription_data: { metadata, ...(trialDays ? { trial_period_days: trialDays } : {}) } }),
   };
+}
+
+/**
+ * Without `adaptive_pricing` an account that has it on charges a buyer abroad in the buyer's currency, with a fee on top, and
+ * a later refund or dispute would be reported in that currency, in which nothing was sold here. The parameter is younger
+ * than our API version and the client's types: a provider that does not take it has nothing to switch off.
+ */
+async function createCheckout(
+  stripe: Stripe,
+  params: Stripe.Checkout.SessionCreateParams,
+  idempotencyKey: string,
+): Promise<Stripe.Checkout.Session> {
+  try {
+    const inItsOwnCurrency = { ...params, adaptive_pricing: { enabled: false } };
+    return await stripe.checkout.sessions.create(inItsOwnCurrency, { idempotencyKey });
+  } catch (error) {
+    if (!(error as { param?: string }).param?.startsWith('adaptive_pricing')) throw error;
+    return await stripe.checkout.sessions.create(params, { idempotencyKey: `${idempotencyKey}:2` });
+  }
 }
 
 /** The tax id is printed on invoices as entered: the provider's own tax ids must have a known format. */

@@ -1,4 +1,4 @@
-import type { Claim, Settlement, SharedStateFailure } from '../../ports/shared-state.ts';
+import type { Claim, LevelLimit, Settlement, SharedStateFailure } from '../../ports/shared-state.ts';
 
 /**
  * Input that both adapters reject before they change anything. Types do not prevent a NaN, and a script that adds NaN to a
@@ -50,13 +50,14 @@ function checkEntryCount(name: string, count: number): void {
     refuse(`"${name}" has count ${count}: 1 to ${MAX_ENTRIES} are taken.`);
 }
 
-function checkHeldLimit(name: string, limit: number | { level: string; maxAgeMs: number }): void {
+function checkHeldLimit(name: string, limit: number | LevelLimit): void {
   if (typeof limit === 'number') {
     checkWhole(name, 'limit', limit);
     return;
   }
   checkName('a level', limit.level);
   checkAmount(name, 'maxAgeMs', limit.maxAgeMs);
+  checkWhole(name, 'plus', limit.plus ?? 0);
 }
 
 export function checkSettlements(tag: string, settlements: readonly Settlement[]): void {

@@ -1,7 +1,8 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../ports/clock.ts';
-import { type ApproveHost, lookupIn } from '../../ports/outgoing-addresses.ts';
+import type { LocalFaults } from '../../ports/local-faults.ts';
+import { type ApproveHost, type HostApproval, lookupIn } from '../../ports/outgoing-addresses.ts';
 import type { Webhook, WebhookAnswer, WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
@@ -15,18 +16,25 @@ interface WebhookSenderParts {
    * proxy, for addresses that only an operator sets.
    */
   readonly connects: 'approved' | 'runtime';
+  readonly localFaults?: Pick<LocalFaults, 'explain'>;
 }
+
+const ANY_ADDRESS: HostApproval = { outcome: 'approved', addresses: [] };
+const LOCAL_FAULT = 'it was not sent, because our side could not open a connection';
 
 type Failure = Extract<WebhookAnswer, { outcome: 'failed' }>;
 type Answered = Pick<Extract<WebhookAnswer, { outcome: 'answered' }>, 'status' | 'body' | 'isWhole'>;
 
 const SIGNATURE_HEADER = 'turnpike-signature';
 
-export function createWebhookSender({ clock, approveHost, connects }: WebhookSenderParts): WebhookSender {
-  async function approve(url: URL): Promise<readonly string[] | string> {
-    if (approveHost === null) return [];
-    const approval = await approveHost(url.hostname);
-    return approval.outcome === 'approved' ? approval.addresses : approval.problem;
+export function createWebhookSender({
+  clock,
+  approveHost,
+  connects,
+  localFaults,
+}: WebhookSenderParts): WebhookSender {
+  async function approve(url: URL): Promise<HostApproval> {
+    return (await approveHost?.(url.hostname)) ?? ANY_ADDRESS;
   }
 
   async function send(webhook: Webhook): Promise<WebhookAnswer> {
@@ -38,8 +46,10 @@ export function createWebhookSender({ clock, approveHost, connects }: WebhookSen
     const { url: address, body, secrets, timeoutMs, signal } = webhook;
     const url = URL.parse(address);
     if (url === null) return failed('address-refused', 'the address is no URL');
-    const addresses = await approve(url);
-    if (typeof addresses === 'string') return failed('address-refused', addresses);
+    const approval = await approve(url);
+    if (approval.outcome === 'local-fault') return failed('not-connected', approval.problem);
+    if (approval.outcome !== 'approved') return failed('address-refused', approval.problem);
+    const { addresses } = approval;
 
     const ending = new AbortController();
     let isLate = false;
@@ -70,6 +80,7 @@ export function createWebhookSender({ clock, approveHost, connects }: WebhookSen
     } catch (error) {
       if (isLate) return failed('timed-out', `no complete answer within ${timeoutMs} ms`);
       if (signal?.aborted === true) return failed('aborted', 'it was stopped before an answer came');
+      if (localFaults?.explain(error) != null) return failed('not-connected', LOCAL_FAULT);
       const isSent = error instanceof Error && BROKEN.has(codeOf(error));
       return isSent
         ? failed('broken-off', 'the connection was closed before the answer was complete')
@@ -85,8 +96,8 @@ export function createWebhookSender({ clock, approveHost, connects }: WebhookSen
     async addressProblem(address) {
       const url = URL.parse(address);
       if (url === null) return 'the address is no URL';
-      const approved = await approve(url);
-      return typeof approved === 'string' ? approved : null;
+      const approval = await approve(url);
+      return approval.outcome === 'approved' ? null : approval.problem;
     },
   };
 }

@@ -9,13 +9,14 @@ afterEach(() => {
   for (const close of closings.splice(0)) close();
 });
 
-function open({ maxWaiting = 10 } = {}) {
+function open({ maxWaiting = 10, isShort = (): boolean => false } = {}) {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
   const thread = createRequestThread<ScriptedRequest, string>({
     name: 'scripted',
     entry: new URL('../../../test/doubles/scripted-thread.ts', import.meta.url),
     ...{ clock, log, maxWaiting, timeoutMs: 1_000 },
+    localFaults: { hasDescriptors: () => !isShort() },
   });
   closings.push(thread.close);
   const reasonOf = (request: ScriptedRequest) => thread.call(request).catch((error: Error) => error.message);
@@ -28,6 +29,16 @@ describe('a thread for requests', () => {
     const texts = ['one', 'two', 'three'];
     expect(await Promise.all(texts.map((text) => thread.call({ kind: 'echo', text })))).toEqual(texts);
     expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('without descriptors it does not start, because the runtime would end the process, and later it does', async () => {
+    let isShort = true;
+    const { thread, reasonOf } = open({ isShort: () => isShort });
+    expect(await reasonOf({ kind: 'echo', text: 'one' })).toContain('too few free descriptors');
+    isShort = false;
+    expect(await thread.call({ kind: 'echo', text: 'two' })).toBe('two');
+    isShort = true;
+    expect(await thread.call({ kind: 'echo', text: 'three' })).toBe('three');
   });
 
   test('a failed request rejects with the name of its error alone, and the thread continues', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
+import { type LocalFaults, THREAD_DESCRIPTORS } from '../../ports/local-faults.ts';
 import type { Log } from '../../ports/log.ts';
 import type { WorkerThread } from '../../ports/worker-thread.ts';
 
@@ -15,6 +16,7 @@ interface RequestThreadOptions {
    * For one request, including the wait for earlier ones. A thread that takes longer is considered hung and terminated.
    */
   readonly timeoutMs: number;
+  readonly localFaults?: Pick<LocalFaults, 'hasDescriptors'> | undefined;
 }
 
 type RequestMessage<Request> =
@@ -40,12 +42,15 @@ interface ThreadWarning {
 export function createRequestThread<Request, Result>(
   options: RequestThreadOptions,
 ): WorkerThread<Request, Result> {
-  const { name, entry, clock, log, maxWaiting, timeoutMs } = options;
+  const { name, entry, clock, log, maxWaiting, timeoutMs, localFaults } = options;
   const waiting = new Map<number, PromiseWithResolvers<Result>>();
   let thread: Worker | null = null;
   let lastId = 0;
 
   function start(): Worker {
+    if (localFaults?.hasDescriptors(THREAD_DESCRIPTORS) === false) {
+      throw new Error(`${name}: the process has too few free descriptors to start the thread`);
+    }
     const started = new Worker(entry.href);
     (started as Worker & { unref(): void }).unref();
     started.onmessage = ({ data }: MessageEvent<ReplyMessage<Result> | ThreadWarning>) => {

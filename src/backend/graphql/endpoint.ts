@@ -70,7 +70,7 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
       case 'unknown-encoding':
         return refused(415, UNKNOWN_ENCODING, ACCEPTED_ENCODINGS);
       case 'broken':
-        return refused(400, 'The body is incomplete or broken.');
+        return refused(400, body.problem ?? 'The body is incomplete or broken.');
       case 'read': {
         const json = readJson(body.bytes);
         if (json.outcome === 'too-deep') return refused(400, TOO_DEEP);

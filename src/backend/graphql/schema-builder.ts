@@ -3,6 +3,7 @@ import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError } from 'graphql';
 import { isValueTooDeep, TOO_DEEP } from '../../http/read-json.ts';
+import { beginsWithDay } from '../../ports/clock.ts';
 import { type Access, accessOf, lackingRight } from './access.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -94,7 +95,7 @@ function readJsonValue(value: unknown): unknown {
 }
 
 function readMoment(value: unknown): Date {
-  const text = typeof value === 'string' && ISO_DATE.test(value) ? value : null;
+  const text = typeof value === 'string' && ISO_DATE.test(value) && beginsWithDay(value) ? value : null;
   const moment = text === null ? null : new Date(text);
   if (moment === null || Number.isNaN(moment.getTime())) {
     const message = 'A moment as ISO 8601 with its zone is needed, as 2031-12-31T23:00:00Z.';

@@ -9,6 +9,7 @@ import { lineOf } from '../../domain/reconciliation/difference.ts';
 import { type AuditReport, auditRange } from '../../domain/reconciliation/provider/provider-audit.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
@@ -120,6 +121,9 @@ export const correctCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, sharedState, clock }, words) {
     const options = readCorrection(words);
+    if (options !== null && 'wrongCredits' in options) {
+      return complainOfCredits(terminal, '--credits', options.wrongCredits);
+    }
     if (options === null) {
       complainOfUsage(terminal, correctCommand, CORRECT_USAGE);
       return complainOfUsage(terminal, correctCommand, `KIND: ${CORRECTED_SOURCES.join(', ')}`);
@@ -172,12 +176,13 @@ function readCorrection(words: readonly string[]) {
   if (!isSource(kind) || id === '' || id.includes('/') || id.length > LONGEST_ID) return null;
   const creditsMicro = values.credits === undefined ? 0n : microOfCredits(values.credits);
   const cash = values['cash-minor'] ?? '0';
-  if (creditsMicro === null || !/^-?\d{1,15}$/.test(cash)) return null;
+  if (creditsMicro === null) return { wrongCredits: values.credits ?? '' };
+  if (!/^-?\d{1,15}$/.test(cash)) return null;
   const cashMinor = BigInt(cash);
   if (creditsMicro === 0n && cashMinor === 0n) return null;
   const { reason = 'found by the audit' } = values;
   const key = values['idempotency-key'] ?? `${creditsMicro}:${cashMinor}`;
-  if (reason.trim() === '' || reason.length > LONGEST_REASON || key === '' || key.length > LONGEST_KEY)
+  if (reason.trim() === '' || reason.length > LONGEST_REASON || key.trim() === '' || key.length > LONGEST_KEY)
     return null;
   return { kind, id, creditsMicro, cashMinor, reason, key };
 }

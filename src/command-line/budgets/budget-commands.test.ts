@@ -7,6 +7,8 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../domain/accounts/company.ts';
 import { chargeCalls } from '../../domain/calls/settlement/charge-calls.ts';
+import { rotateKey } from '../../domain/keys/key-lifecycle.ts';
+import { mintKey } from '../../domain/keys/mint-key.ts';
 import { commandNamed } from '../commands.ts';
 
 const { newId } = createSystemSecrets();
@@ -47,6 +49,25 @@ test('turnpike budgets and set-budget: sets, lists with the spending, changes, d
   expect(actions.map(({ action }) => action)).toEqual(['budget.created', 'budget.created', 'budget.deleted']);
 });
 
+test('turnpike set-budget deletes the budget of a key by any of its rotations, and one whose name is typed with blanks', async () => {
+  const parts = { database, secrets: createSystemSecrets(), clock: createManualClock() };
+  const minted = await mintKey(parts, { companyId, name: 'key', createdBy: null });
+  if (minted.outcome !== 'minted') throw new Error(minted.outcome);
+  const rotated = await rotateKey(parts, { companyId, keyId: minted.key.id, createdBy: null });
+  if (rotated.outcome !== 'rotated') throw new Error(rotated.outcome);
+  for (const [scope, subject] of [
+    ['key', rotated.key.id],
+    ['project', ' web '],
+  ] as const) {
+    expect(await type('set-budget', companyId, scope, subject, '1')).toMatchObject({ exitCode: 0 });
+    expect(await type('set-budget', companyId, scope, subject, 'none')).toMatchObject({ exitCode: 0 });
+    expect(await type('set-budget', companyId, scope, subject, 'none')).toEqual({
+      exitCode: 1,
+      lines: [`! there is no such budget: turnpike budgets ${companyId} lists them`],
+    });
+  }
+});
+
 test('turnpike set-budget reports invalid arguments', async () => {
   expect(await type('set-budget', companyId, 'key', newId(), '1')).toEqual({
     exitCode: 1,
@@ -61,5 +82,9 @@ test('turnpike set-budget reports invalid arguments', async () => {
   ]) {
     expect(await type('set-budget', ...words)).toMatchObject({ exitCode: 2 });
   }
+  const fraction = await type('set-budget', companyId, 'company', '0.0000001');
+  expect(fraction.lines).toEqual([
+    expect.stringContaining('CREDITS: "0.0000001" is not an amount of credits'),
+  ]);
   expect(await type('budgets', newId())).toMatchObject({ exitCode: 1 });
 });

@@ -13,9 +13,12 @@ import {
   creditsOfMicro,
   microOfCredits,
 } from '../../domain/credits/ledger/credit-account.ts';
-import { isId } from '../../domain/keys/api-key.ts';
+import { isId, spendingKeyId } from '../../domain/keys/api-key.ts';
+import { findKey } from '../../domain/keys/key-lifecycle.ts';
+import type { Transaction } from '../../ports/database.ts';
 import {
   type Command,
+  complainOfCredits,
   complainOfNoCompany,
   complainOfUsage,
   EXIT_FAILED,
@@ -52,6 +55,7 @@ export const setBudgetCommand: Command = {
   async run({ terminal, database, sharedState, secrets, clock }, given) {
     const options = readBudget(given);
     if (options === null) return complainOfUsage(terminal, setBudgetCommand);
+    if ('wrongCredits' in options) return complainOfCredits(terminal, 'CREDITS', options.wrongCredits);
     const { companyId, scope, subject, monthlyMicro, isHard } = options;
     if (!isId(companyId) || (await findCompany(database, companyId)) === null) {
       return complainOfNoCompany(terminal, companyId);
@@ -59,14 +63,15 @@ export const setBudgetCommand: Command = {
     const now = new Date(clock.now());
     const problem = await database.transaction(async (transaction) => {
       const all = await listBudgetsWithSpending(transaction, companyId, now);
-      const old = all.find((one) => one.scope === scope && one.subject === (subject ?? ''));
+      const stored = await storedSubject(transaction, { companyId, scope, subject });
+      const old = all.find((one) => one.scope === scope && one.subject === stored);
       const recorded = {
         ...{ happenedAt: now, companyId, actorId: null, actorEmail: null, objectKind: 'budget' },
         ...{ clientAddress: 'command line', requestId: secrets.newId() },
       };
       const details = { scope, subject: subject ?? '', hard: isHard };
       if (monthlyMicro === null) {
-        if (old === undefined) return 'there is no such budget';
+        if (old === undefined) return `there is no such budget: turnpike budgets ${companyId} lists them`;
         await deleteBudget(transaction, companyId, old.id);
         await appendAuditEntry(transaction, {
           ...{ ...recorded, action: 'budget.deleted', objectId: old.id, details },
@@ -108,8 +113,18 @@ interface BudgetToSet {
   readonly isHard: boolean;
 }
 
+/** As `setBudget` stores it; a key that does not exist any more is left as it was typed. */
+async function storedSubject(
+  transaction: Transaction,
+  { companyId, scope, subject }: Pick<BudgetToSet, 'companyId' | 'scope' | 'subject'>,
+): Promise<string> {
+  const typed = subject?.trim() ?? '';
+  const key = scope === 'KEY' ? await findKey(transaction, companyId, typed) : null;
+  return key === null ? typed : spendingKeyId(key);
+}
+
 /** Null if the arguments are invalid. */
-function readBudget(given: readonly string[]): BudgetToSet | null {
+function readBudget(given: readonly string[]): BudgetToSet | { readonly wrongCredits: string } | null {
   const words = given.filter((word) => word !== '--alert-only');
   const [companyId, named, ...rest] = words;
   const scope = BUDGET_SCOPES.find((one) => one === named?.toUpperCase().replace('-', '_'));
@@ -117,7 +132,7 @@ function readBudget(given: readonly string[]): BudgetToSet | null {
   const amount = rest.at(-1);
   if (amount === undefined || rest.length !== (scope === 'COMPANY' ? 1 : 2)) return null;
   const monthlyMicro = amount === 'none' ? null : microOfCredits(amount);
-  if (amount !== 'none' && monthlyMicro === null) return null;
+  if (amount !== 'none' && monthlyMicro === null) return { wrongCredits: amount };
   const subject = scope === 'COMPANY' ? null : (rest[0] ?? null);
   return { companyId, scope, subject, monthlyMicro, isHard: words.length === given.length };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import { addCompany, findCompany, hasCompanies } from './company.ts';
+import { addCompany, findCompany, hasCompanies, listCompanies } from './company.ts';
 import { addUser, authenticate, findUserByEmail, type NewUser } from './user.ts';
 
 const secrets = createSystemSecrets();
@@ -90,5 +90,40 @@ describe('accounts', () => {
   test('a password is stored as argon2id only', async () => {
     const rows = await database.query<{ hash: string }>('select password_hash as hash from users');
     for (const { hash } of rows) expect(hash).toStartWith('$argon2id$');
+  });
+
+  test('a search finds companies behind many others, and reads the users once for all of them', async () => {
+    await database.query(
+      `insert into companies (id, name, billing_mode)
+       select ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Crowd', 'PREPAID'
+       from generate_series(1, 1100) as n`,
+    );
+    const last = {
+      id: 'ffffffff-0000-4000-8000-000000000000',
+      name: 'Lighthouse',
+      billingMode: 'PREPAID',
+    } as const;
+    await addCompany(database, last);
+    await addUser(database, secrets, person({ companyId: last.id, email: 'Keeper@lamp.example' }));
+    const plans: string[] = [];
+    const explained = {
+      ...database,
+      async query<Row>(text: string, values?: Parameters<typeof database.query>[1]) {
+        plans.push(JSON.stringify(await database.query(`explain (analyze, format json) ${text}`, values)));
+        return await database.query<Row>(text, values);
+      },
+    };
+    const found = await listCompanies(explained, { limit: 51, words: ['keeper@lamp', 'house'] });
+    expect(found.map(({ id }) => id)).toEqual([last.id]);
+    const mostReads = (plan: string) => {
+      const reads = [...plan.matchAll(/"Relation Name":"users".*?"Actual Loops":(\d+)/g)];
+      return Math.max(...reads.map(([, loops]) => Number(loops)));
+    };
+    // Those that are searched first are looked up one by one.
+    expect(plans.map((plan) => mostReads(plan) <= 1_000)).toEqual([true, true]);
+    expect(mostReads(plans.at(-1) ?? '')).toBe(1);
+    const page = { limit: 51, after: '00000000-0000-4000-8000-000000001000' };
+    expect(await listCompanies(database, { ...page, words: ['crowd'] })).toHaveLength(51);
+    expect(await listCompanies(database, { ...page, words: ['keeper', 'crowd'] })).toEqual([]);
   });
 });

@@ -4,8 +4,8 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { findCompany, lockCompanyRow } from './company.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { MailOutbox } from './mail-outbox.ts';
-import { endAllSessions } from './sessions.ts';
 import { generateOneTimeToken } from './tokens.ts';
+import { removeTotp } from './two-factor.ts';
 import { findUserByEmail, insertUser, type Role, USER_COLUMNS, type User } from './user.ts';
 
 interface MemberPage {
@@ -148,23 +148,46 @@ export async function changeRole(
 }
 
 /**
- * Removes the user from the company, withdraws their open invitations and ends their sessions. A super admin remains
- * one, without a company; any other account is closed, and its address can be used for a new one.
+ * Removes the user from the company and withdraws the invitations that they have sent. A super admin remains one, without a
+ * company; any other account is closed, and its address can be used for a new one.
  */
 export async function removeMember(transaction: Transaction, change: MemberChange): Promise<ChangedMember> {
   const { companyId, userId, now } = change;
   const found = await lockMember(transaction, change, { staysAdmin: false });
   if (found.outcome !== 'found') return found;
-  await transaction.query(
-    `update users set updated_at = $2, role = 'MEMBER',
-       company_id = case when is_super_admin then null else company_id end,
-       removed_at = case when is_super_admin then null else $2::timestamptz end
-     where id = $1`,
-    [userId, now],
-  );
-  if (!found.member.isSuperAdmin) await endAllSessions(transaction, userId, now);
+  if (found.member.isSuperAdmin) {
+    await transaction.query(
+      `update users set updated_at = $2, role = 'MEMBER', company_id = null where id = $1`,
+      [userId, now],
+    );
+  } else await closeAccount(transaction, found.member, change);
   const withdrawnInvitations = await withdrawOpen(transaction, { companyId, userId, now });
   return { outcome: 'changed', member: found.member, withdrawnInvitations };
+}
+
+/**
+ * Erases all that a sign-in needs and leaves: password, second factor, sessions with their client addresses, tokens of mails, and
+ * the invitation. The row stays, with the address and the identity at the provider: changes name their author, and someone who
+ * was removed comes back by invitation only.
+ */
+async function closeAccount(
+  transaction: Transaction,
+  { email }: User,
+  { companyId, userId, now }: MemberChange,
+): Promise<void> {
+  // Before the user's row: the use of such a token locks them in this order.
+  await transaction.query('delete from password_resets where user_id = $1', [userId]);
+  await transaction.query('delete from email_verifications where user_id = $1', [userId]);
+  await transaction.query(
+    `update users set updated_at = $2, role = 'MEMBER', removed_at = $2, password_hash = '' where id = $1`,
+    [userId, now],
+  );
+  await removeTotp(transaction, userId);
+  await transaction.query('delete from sessions where user_id = $1', [userId]);
+  await transaction.query(
+    'delete from invitations where company_id = $1 and email_key = $2 and accepted_at is not null',
+    [companyId, emailKey(email)],
+  );
 }
 
 /** Returns how many there were. */

@@ -39,6 +39,13 @@ describe('a posting’s fields', () => {
     expect(fields.niceToHave).toBeUndefined();
   });
 
+  test('P-15 a posting of several places has them all, as many as fit', () => {
+    const jobLocation = ['Turin', 'Milan'].map((city) => ({ city, region: null, country: 'Italy' }));
+    expect(fieldsOfPosting({ ...EMPTY, jobLocation })).toEqual({ location: 'Turin, Italy; Milan, Italy' });
+    const long = [{ city: 'x'.repeat(290), region: null, country: null }, ...jobLocation];
+    expect(fieldsOfPosting({ ...EMPTY, jobLocation: long }).location).toBe('x'.repeat(290));
+  });
+
   test('P-15 before it is read a posting is called by its first line, or by its file', () => {
     expect(titleBeforeReading({ name: 'pasted.txt' }, '\n \nSenior plumber\nYou …')).toBe('Senior plumber');
     expect(titleBeforeReading({ name: 'plumber.pdf' }, null)).toBe('plumber');

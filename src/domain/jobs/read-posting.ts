@@ -92,14 +92,18 @@ export interface ReadPosting {
   readonly experienceRequirements: { readonly monthsOfExperience: number | null } | null;
 }
 
+/** A posting that names more is one for many jobs. */
+const MOST_PLACES = 5;
+const LONGEST_LOCATION = 300;
+
 /** The content of a posting, cut to the limits of a job. Fields that it does not mention are omitted. */
 export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
-  const [place] = posting.jobLocation;
+  const places = posting.jobLocation.map(placeText).filter((text) => text !== '');
   const months = posting.experienceRequirements?.monthsOfExperience ?? null;
   const fields: { [Name in keyof JobFields]: JobFields[Name] | null } = {
     title: lineOf(posting.title, LONGEST_TITLE),
     description: storable(posting.description)?.slice(0, LONGEST_DESCRIPTION).trim() || null,
-    location: place === undefined ? null : lineOf(placeText(place), 300),
+    location: lineOf(within(places.slice(0, MOST_PLACES), LONGEST_LOCATION), LONGEST_LOCATION),
     remote: posting.jobLocationType === 'TELECOMMUTE' ? true : null,
     employmentType: lineOf(posting.employmentType, 100),
     mustHave: requirementsOf(posting.must_have),
@@ -145,6 +149,16 @@ function requirementsOf(texts: readonly string[]): readonly string[] | null {
 
 function placeText({ city, region, country }: ReadPosting['jobLocation'][number]): string {
   return [city, region, country].filter((part) => part !== null && part !== '').join(', ');
+}
+
+/** As many whole places as fit: "Turin, Italy; Milan, Italy". */
+function within(places: readonly string[], longest: number): string | null {
+  let text: string | null = null;
+  for (const place of places) {
+    const longer: string = text === null ? place : `${text}; ${place}`;
+    if (text === null || longer.length <= longest) text = longer;
+  }
+  return text;
 }
 
 function storable(text: string | null): string | null {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
+import { createKeyReports, REPORT_WITHIN_MS } from './key-reports.ts';
 
 /** The key and company of a stream. */
 interface StreamOwner {
@@ -83,6 +84,7 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
   );
   const drains = new Map<Promise<void>, () => void>();
   const counts = { free: 0, billed: 0, unbilled: 0 };
+  const reports = createKeyReports({ clock, first: 1 });
   let isClosed = false;
 
   /** Counts in both windows or in neither: a key beyond its own allowance does not use its company's. */
@@ -106,12 +108,13 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
     const taken = await take(key, 1);
     if (taken.outcome === 'reserved') return true;
     const { id: keyId, companyId } = key;
-    log.warn(
-      'streams of a key keep being abandoned beyond the free ones: they are read to their end and billed',
-      {
-        ...{ keyId, companyId, freePerHour },
-      },
-    );
+    const count = reports.note(keyId);
+    if (count !== null) {
+      log.warn(
+        'streams of a key keep being abandoned beyond the free ones: they are read to their end and billed',
+        { keyId, companyId, freePerHour, count, withinMs: REPORT_WITHIN_MS },
+      );
+    }
     return false;
   }
 

@@ -31,6 +31,8 @@ export interface CreditHold {
   readonly name: string;
   /** The name of the level it is held against. */
   readonly level: string;
+  /** Added to the level: a limit that may change, against a level of what was spent. 0 by default. */
+  readonly plus?: number;
   readonly amount: number;
   /** `fits` admits only what the level covers completely. Default: `room`. */
   readonly rule?: 'fits' | 'room';
@@ -149,7 +151,7 @@ export function claimsWithHolds(
   if (holds.length === 0) return others;
   const claims: Claim[] = [];
   for (const hold of holds) {
-    const limit = { level: hold.level, maxAgeMs: ageOf(hold) };
+    const limit = { level: hold.level, maxAgeMs: ageOf(hold), plus: hold.plus ?? 0 };
     const { name, amount, rule = 'room' } = hold;
     claims.push({ kind: 'held', name, entry: callId, amount, ttlMs: HELD_MS, rule, limit });
   }

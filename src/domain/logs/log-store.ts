@@ -241,14 +241,16 @@ function isAboutTheData(error: unknown): boolean {
   return typeof error.sqlState === 'string' && /^2[23]/.test(error.sqlState);
 }
 
-/** Deletes all entries that name one of these talents, in the transaction that erases them. */
-export async function eraseEntriesOfTalents(
-  transaction: Transaction,
-  talentIds: readonly string[],
-): Promise<void> {
-  await transaction.query(`delete from log_entries where context ->> 'talentId' = any($1::text[])`, [
-    talentIds,
-  ]);
+/**
+ * Deletes all entries that name one of these talents or meetings, in the transaction that erases them. Matching logs talents as
+ * its subjects.
+ */
+export async function eraseEntriesAbout(transaction: Transaction, ids: readonly string[]): Promise<void> {
+  await transaction.query(
+    `delete from log_entries where array[context ->> 'talentId', context ->> 'subjectId', context ->> 'meetingId']
+       && $1::text[]`,
+    [ids],
+  );
 }
 
 interface LogPrunerParts {

@@ -198,6 +198,46 @@ export async function settleMail(
   return rows.length === 1;
 }
 
+/**
+ * Settles waiting mails about meetings that were erased, and removes their data: names of candidates, and what was said. A
+ * null `kind` settles all of them. A mail that is being sent arrives.
+ */
+export async function discardMeetingMails(
+  transaction: Transaction,
+  meetingIds: readonly string[],
+  kind: Extract<MailKind, 'meeting-summary'> | null,
+  now: Date,
+): Promise<void> {
+  await transaction.query(
+    `update mail_outbox set state = 'FAILED', error = 'what it is about was erased', settled_at = $3, data = '{}',
+       claimed_until = null
+     where state = 'WAITING' and data ->> 'meetingId' = any($1::text[]) and ($2::text is null or kind = $2)`,
+    [meetingIds, kind, now],
+  );
+}
+
+const COMPANY_MAILS: readonly MailKind[] = ['scorecard-reminder', 'meeting-summary', 'invitation'];
+const ACCOUNT_MAILS: readonly MailKind[] = ['password-reset', 'verify-email'];
+
+/**
+ * Settles mails that wait for a person who leaves a company, and removes their data: what was said in its meetings, and
+ * tokens, those of the account only if it is closed.
+ */
+export async function discardMailsOfLeaver(
+  transaction: Transaction,
+  leaver: { readonly companyId: string; readonly email: string; readonly isClosed: boolean },
+  now: Date,
+): Promise<void> {
+  const { companyId, email, isClosed } = leaver;
+  await transaction.query(
+    `update mail_outbox set state = 'FAILED', error = 'its receiver has left', settled_at = $3, data = '{}',
+       claimed_until = null
+     where state = 'WAITING' and to_address = $1
+       and (kind = any($4::text[]) and company_id = $2 or kind = any($5::text[]))`,
+    [email, companyId, now, [...COMPANY_MAILS], isClosed ? [...ACCOUNT_MAILS] : []],
+  );
+}
+
 /** The longest that one attempt may take: the sending adapter gets this limit and closes the connection after it. */
 export const SEND_WITHIN_MS = 180_000;
 /**

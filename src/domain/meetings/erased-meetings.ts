@@ -7,7 +7,8 @@ import type { RoomEvent, TimedEvent } from './room-events.ts';
 
 /**
  * The meeting server may report a meeting late or again, with the names of those who were there. Of a meeting that was
- * erased with its talent, the time of its room's use is stored, and events of that time are dropped.
+ * erased with its talent, the time of its room's use is stored, and events of that time are dropped. The room is stored by the
+ * hash of its name as long as it has no other meeting.
  */
 interface Span {
   readonly fromMs: number;
@@ -25,12 +26,15 @@ interface ErasedMeeting {
 const KEEP_MS = 400 * 86_400_000;
 const CHUNK_ROWS = 500;
 
-/** To be called before the talents are deleted, with their rows locked: their meetings are deleted with them. */
+/**
+ * To be called before the talents are deleted, with their rows locked: their meetings are deleted with them. Returns the ids
+ * of these.
+ */
 export async function recordErasedMeetings(
   transaction: Transaction,
   clock: Clock,
   talentIds: readonly string[],
-): Promise<void> {
+): Promise<readonly string[]> {
   // The rows of the rooms are locked, so that no event of them is being received.
   await transaction.query(
     `select room from rooms where room in (select room from meetings where talent_id = any($1::uuid[]))
@@ -54,6 +58,7 @@ export async function recordErasedMeetings(
       ],
     );
   }
+  return meetings.map(({ id }) => id);
 }
 
 /** The span ends where the next meeting in the room began, or is due: what is reported of that one is stored. */
@@ -75,6 +80,39 @@ async function beforeNextMeeting(
   return { ...span, untilMs: nextMs - 1, isOpen: false };
 }
 
+/**
+ * To be called after the talents were deleted. People name rooms after whom they meet: the name of a room in which no other
+ * meeting is stored is replaced by its hash.
+ */
+export async function hideRoomsOf(transaction: Transaction, meetingIds: readonly string[]): Promise<void> {
+  const rooms = await transaction.query<{ room: string }>(
+    'select distinct room from erased_meetings where meeting_id = any($1::uuid[])',
+    [meetingIds],
+  );
+  const names = rooms.map(({ room }) => room);
+  await hideRooms(transaction, names);
+}
+
+/** Does nothing to rooms in which a meeting is stored. The hash still has the owner, and the spans of erased meetings. */
+export async function hideRooms(transaction: Transaction, names: readonly string[]): Promise<void> {
+  const unused = `room = any($1::text[]) and not exists (select 1 from meetings where meetings.room = rooms.room)
+    and not exists (select 1 from room_events where room_events.room = rooms.room)`;
+  await transaction.query(
+    `insert into rooms (room, company_id, announced_at)
+     select ${HIDDEN_NAME('room')}, company_id, announced_at from rooms where ${unused} on conflict (room) do nothing`,
+    [names],
+  );
+  await transaction.query(
+    `update erased_meetings set room = ${HIDDEN_NAME('room')} where room in (select room from rooms where ${unused})`,
+    [names],
+  );
+  await transaction.query(`delete from rooms where ${unused}`, [names]);
+}
+
+/** In upper case, which no name of a room has. */
+export const HIDDEN_NAME = (room: string) =>
+  `'ERASED ' || encode(sha256(convert_to(${room}, 'UTF8')), 'hex')`;
+
 /** The erased meeting that a new event is about; null if there is none. The caller has locked the room. */
 export async function erasedMeetingOf(
   transaction: Transaction,
@@ -85,7 +123,7 @@ export async function erasedMeetingOf(
   const beginMs = beganAtMs ?? happenedAtMs - (kind === 'left' ? LEAVING_MS : 0);
   const [erased] = await transaction.query<ErasedMeeting>(
     `select meeting_id as "meetingId", is_open as "isOpen", erased_at as "erasedAt" from erased_meetings
-     where room = $1 and from_at <= $2 and until_at >= $3 order by erased_at desc, meeting_id limit 1`,
+     where room in ($1, ${HIDDEN_NAME('$1')}) and from_at <= $2 and until_at >= $3 order by erased_at desc, meeting_id limit 1`,
     [room, new Date(happenedAtMs), new Date(beginMs)],
   );
   if (erased === undefined) return null;

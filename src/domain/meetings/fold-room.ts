@@ -48,7 +48,7 @@ export const EARLIEST_MS = 60 * MINUTE_MS;
 const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
 /** A planned meeting that has not begun this long after its planned start was not held. */
 export const LATEST_MS = 240 * MINUTE_MS;
-/** A room is destroyed when everybody has dropped out, and created again when they return. */
+/** A room is destroyed when everyone has dropped out, and created again when they return. */
 const REJOIN_MS = 10 * MINUTE_MS;
 
 export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonly RoomUse[] {

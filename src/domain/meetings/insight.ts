@@ -119,7 +119,7 @@ interface Attendee {
   readonly joins: number;
   /** After the planned start; null without one. */
   readonly lateSeconds: number | null;
-  /** This person's share of the time in which anybody was the loudest, 0 to 1; null if not measured. */
+  /** This person's share of the time in which anyone was the loudest, 0 to 1; null if not measured. */
   readonly talkShare: number | null;
 }
 

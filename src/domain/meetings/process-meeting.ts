@@ -179,7 +179,11 @@ async function briefingFor(
   { jobId, talentId, companyId, startedAt }: Meeting,
 ): Promise<Readonly<Record<string, unknown>> | null> {
   if (jobId === null || talentId === null || companyId === null || startedAt === null) return null;
-  const [match] = await listMatches(statements, companyId, { jobId, talentId, limit: 1, after: null });
+  const [talent] = await findTalents(statements, companyId, [talentId]);
+  const matchedId = talent?.duplicateOf ?? talentId;
+  const [match] = await listMatches(statements, companyId, {
+    ...{ jobId, talentId: matchedId, limit: 1, after: null },
+  });
   if (match === undefined) return null;
   return {
     score: match.score,

@@ -4,7 +4,7 @@ import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { changeInChunks } from '../retention/change-in-chunks.ts';
-import { dropErasedSpans, erasedMeetingOf } from './erased-meetings.ts';
+import { dropErasedSpans, erasedMeetingOf, HIDDEN_NAME, hideRooms } from './erased-meetings.ts';
 import { timesOf } from './event-times.ts';
 import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
 import {
@@ -74,7 +74,10 @@ export async function receiveEvent(
   return await database.transaction(async (transaction) => {
     const locked = await lockRoom(transaction, room);
     const erasedId = await erasedMeetingOf(transaction, room, { ...event, ...times });
-    if (erasedId !== null) return { meetingId: erasedId, isNew: false, timeFlags: times.timeFlags };
+    if (erasedId !== null) {
+      await hideRooms(transaction, [room]);
+      return { meetingId: erasedId, isNew: false, timeFlags: times.timeFlags };
+    }
     const added = await insertEvent(transaction, room, {
       ...event,
       ...{ ...times, dedupeKey, receivedAt: new Date(nowMs) },
@@ -156,7 +159,10 @@ export async function refoldRoom(
   ]);
 }
 
-/** Inserts the room if it is new. Other transactions wait until this one ends. */
+/**
+ * Inserts the room if it is new. Other transactions wait until this one ends. A room whose name was hidden by an erasure has the
+ * owner that it had.
+ */
 export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
   const [locked] = await transaction.query<LockedRoom>(
     `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
@@ -164,7 +170,15 @@ export async function lockRoom(transaction: Transaction, room: string): Promise<
     [room],
   );
   if (locked === undefined) throw new Error('a room could not be locked');
-  return locked;
+  if (locked.companyId !== null) return locked;
+  // A statement of its own: an erasure that the one above has waited for is not in its snapshot.
+  const [owned] = await transaction.query<LockedRoom>(
+    `update rooms set company_id = hidden.company_id, announced_at = hidden.announced_at
+     from rooms as hidden where rooms.room = $1 and hidden.room = ${HIDDEN_NAME('$1')}
+     returning rooms.room, rooms.company_id as "companyId", rooms.announced_at as "announcedAt"`,
+    [room],
+  );
+  return owned ?? locked;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { utterancesOf } from './transcript.ts';
 import { summariseNotes } from './transcript-summary.ts';
 
 const texts = (statementsOf: readonly { readonly text: string }[]) => statementsOf.map(({ text }) => text);
@@ -65,4 +66,23 @@ test('notes are read up to the same number of lines as a transcript', () => {
   const lines = (count: number) => `${'a\n'.repeat(count)}We decided to hire Grace.`;
   expect(summariseNotes(lines(19_999)).decisions).toHaveLength(1);
   expect(summariseNotes(lines(20_000)).decisions).toEqual([]);
+});
+
+test('A-7 a transcript as meeting programs write it has what was said, and no header, note or name of a cue', () => {
+  const cue = (name: string, from: string, said: string) =>
+    `${name}\n00:00:${from}.128 --> 00:00:59.568\n${said}\n`;
+  const teams = [
+    'WEBVTT\nKind: captions\n',
+    'NOTE recorded by the server\nover two lines\n',
+    cue('7c4b8e6e-9f5f-4b2c-8b86-0d8c4f1d5b3e/23-0', '03', '<v Ada Byron>Welcome everyone.</v>'),
+    cue('7c4b8e6e-9f5f-4b2c-8b86-0d8c4f1d5b3e/24-0', '05', 'NOTE what we agreed.'),
+  ].join('\n');
+  const said = [{ speaker: 'Ada Byron', text: 'Welcome everyone. NOTE what we agreed.' }];
+  expect(utterancesOf(teams)).toEqual(said);
+  expect(utterancesOf(teams.replaceAll('\n', '\r\n'))).toEqual(said);
+  expect(utterancesOf('WEBVTT\n00:03.128 --> 00:05.568\nWelcome everyone.')).toHaveLength(1);
+  const plain = 'NOTE: written by a program\nAda: Welcome.\nTom: We agreed on May.';
+  expect(utterancesOf(plain).map(({ text }) => text)).toEqual([
+    ...['written by a program', 'Welcome.', 'We agreed on May.'],
+  ]);
 });

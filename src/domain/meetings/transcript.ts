@@ -22,15 +22,23 @@ const TIME_BEFORE = /^[[(]?(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?[\])]?\s*[-
 const VOICE = /^<v(?:\.[^\s>]+)?\s+([^>]{1,100})>\s*/i;
 const SPEAKER = /^(\p{L}[\p{L}\p{M}\p{N} .'’()-]{0,60}):\s+/u;
 
+/** Blocks of WebVTT that are not spoken, up to the next empty line. In plain text such a line may be a person's words. */
+const UNSPOKEN = /^(?:NOTE(?:\s|$)|(?:STYLE|REGION)$)/;
+
 /** Reads plain text with or without a `Name:` before each utterance, WebVTT and SRT, line by line. */
 export function utterancesOf(transcript: string): readonly Utterance[] {
   const utterances: { speaker: string | null; text: string }[] = [];
-  let isNote = false;
-  for (const raw of transcript.split(/\r?\n/)) {
-    const line = raw.replace(/^\ufeff/, '').trim();
-    isNote = line !== '' && (isNote || /^(?:NOTE|STYLE|REGION)\b/.test(line));
-    if (line === '' || isNote || line.startsWith('WEBVTT') || TIMES.test(line) || CUE_NUMBER.test(line))
-      continue;
+  const lines = transcript.split(/\r?\n/).map((raw) => raw.replace(/^\ufeff/, '').trim());
+  const isVtt = /^WEBVTT(?:\s|$)/.test(lines[0] ?? '');
+  // The header of WebVTT ends at the first empty line too, or where someone left that out.
+  let isUnspoken = isVtt;
+  for (const [at, line] of lines.entries()) {
+    const isTimes = TIMES.test(line);
+    const beginsBlock = (lines[at - 1] ?? '') === '';
+    isUnspoken = isVtt && line !== '' && !isTimes && (isUnspoken || (beginsBlock && UNSPOKEN.test(line)));
+    // "7c4b8e6e-9f5f/23-0", as meeting programs write above the times.
+    const isCueName = beginsBlock && TIMES.test(lines[at + 1] ?? '');
+    if (line === '' || isUnspoken || isCueName || isTimes || CUE_NUMBER.test(line)) continue;
     const said = speakerOf(line.replace(TIME_BEFORE, ''));
     const last = utterances.at(-1);
     if (said.text === '') continue;

@@ -5,17 +5,25 @@ import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
+import { wireOf } from '../models/providers.ts';
 import { askModel, createFormatMemory, jsonQuestion } from './ask-model.ts';
 
+const BASE_URL = 'https://one.example/v1';
 const SCHEMA = { type: 'object', properties: { summary: { type: 'string' } } };
 
-function open(answer: (body: { response_format?: unknown; temperature?: number }) => Response) {
+function open(
+  answer: (body: { response_format?: unknown; temperature?: number }) => Response,
+  provider = 'compatible',
+) {
+  const facts = { provider, baseUrl: BASE_URL, responses: null, apiVersion: null, headers: {} };
+  const wire = wireOf(facts, 1);
   const target: AliasTarget = {
     id: 'one',
-    baseUrl: 'https://one.example/v1',
+    baseUrl: BASE_URL,
     model: 'one',
     apiKey: null,
     weight: 1,
+    ...(wire === null ? {} : { wire }),
   };
   const alias: Alias = {
     alias: 'svc/chat',
@@ -96,6 +104,11 @@ test.each([
   ['DeepSeek', { prompt_cache_hit_tokens: 80 }, { cachedTokens: 80 }],
   ['Moonshot', { cached_tokens: 80 }, { cachedTokens: 80 }],
   ['LiteLLM', { cache_creation_input_tokens: 60 }, { cachedTokens: 0, cacheWriteTokens: 60 }],
+  [
+    'Qwen',
+    { prompt_tokens_details: { cached_tokens: 10, cache_creation_input_tokens: 60 } },
+    { cachedTokens: 10, cacheWriteTokens: 60 },
+  ],
 ])('G-28 what was cached counts where %s reports it', async (_, reported, expected) => {
   const { ask } = open(() =>
     Response.json({
@@ -105,3 +118,18 @@ test.each([
   );
   expect(await ask()).toMatchObject({ tokens: { promptTokens: 100, completionTokens: 5, ...expected } });
 });
+
+test.each([
+  ['gemini', 492],
+  ['compatible', 9],
+])(
+  'G-28 reasoning in the total alone is charged where the provider reports it so: %s',
+  async (provider, completionTokens) => {
+    const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 500 };
+    const { ask } = open(
+      () => Response.json({ choices: [{ message: { content: '{"summary":"x"}' } }], usage }),
+      provider,
+    );
+    expect(await ask()).toMatchObject({ tokens: { promptTokens: 8, completionTokens } });
+  },
+);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { JsonObject } from '../../ports/json-object.ts';
+import type { TargetWire, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { CallTokens } from '../calls/settlement/finished-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import { type Served, servedOf } from './paid-call.ts';
@@ -209,7 +210,7 @@ interface ChatAnswer {
 /** Models without a JSON format often put it into a fence. */
 const FENCED = /^\s*```(?:json)?\s*([\s\S]*?)```\s*$/;
 
-function chatAnswerIn(answer: string): ChatAnswer | null {
+function chatAnswerIn(answer: string, { wire }: UpstreamTarget): ChatAnswer | null {
   const body = objectOf(JSON.parse(answer));
   const [choice] = Array.isArray(body.choices) ? body.choices : [];
   const { message, finish_reason } = objectOf(choice);
@@ -218,11 +219,11 @@ function chatAnswerIn(answer: string): ChatAnswer | null {
   const isRefusal = isEmpty && (typeof refusal === 'string' || finish_reason === 'content_filter');
   if (typeof content !== 'string' && !isRefusal) return null;
   const text = typeof content === 'string' ? (FENCED.exec(content)?.[1] ?? content) : '';
-  return { content: text, isRefusal, tokens: tokensIn(body) };
+  return { content: text, isRefusal, tokens: tokensIn(body, wire) };
 }
 
-function tokensIn(answer: JsonObject): CallTokens | null {
-  const usage = readChatUsage(answer);
+function tokensIn(answer: JsonObject, wire: TargetWire | undefined): CallTokens | null {
+  const usage = readChatUsage(answer, wire?.totalHasReasoning);
   if (usage === null) return null;
   const { prompt, cached, cacheWrite, completion } = usage;
   return {

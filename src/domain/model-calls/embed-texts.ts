@@ -24,12 +24,31 @@ interface EmbedBounds {
 
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 const LONGEST_MODEL = 300;
+const MOST_DIMENSIONS = 4_096;
+const BYTES_OF_NUMBER = 4;
 
+const wholeNumber = z.int().nonnegative().nullish();
+
+/** A proxy may ask for `base64` by itself, as OpenAI's Python client does: little-endian numbers of 32 bits. */
+const packedVector = z
+  .base64()
+  .transform((text) => Buffer.from(text, 'base64'))
+  .refine(({ length }) => length % BYTES_OF_NUMBER === 0 && length <= MOST_DIMENSIONS * BYTES_OF_NUMBER)
+  .transform((bytes) =>
+    Array.from({ length: bytes.length / BYTES_OF_NUMBER }, (_, at) =>
+      bytes.readFloatLE(at * BYTES_OF_NUMBER),
+    ),
+  )
+  .refine((vector) => vector.every(Number.isFinite));
+
+/** Gemini omits an index of 0 and all usage, Voyage and Jina the count of the prompt beside the same total. */
 const answerSchema = z.object({
   data: z
-    .array(z.object({ index: z.int().nonnegative(), embedding: z.array(z.number()).max(4_096) }))
+    .array(
+      z.object({ index: wholeNumber, embedding: z.array(z.number()).max(MOST_DIMENSIONS).or(packedVector) }),
+    )
     .max(1_000),
-  usage: z.object({ prompt_tokens: z.int().nonnegative() }).optional(),
+  usage: z.object({ prompt_tokens: wholeNumber, total_tokens: wholeNumber }).nullish(),
   system_fingerprint: z.string().nullish(),
 });
 
@@ -47,7 +66,8 @@ export async function embedTexts(
     order: 'as-listed',
     uses,
     bodyFor(_request, { model }) {
-      return new TextEncoder().encode(JSON.stringify({ model, input: texts, encoding_format: 'float' }));
+      // Voyage refuses `encoding_format: "float"`, which is what every provider answers with if it is left out.
+      return new TextEncoder().encode(JSON.stringify({ model, input: texts }));
     },
     whole: {
       maxBytes: MOST_ANSWER_BYTES,
@@ -87,10 +107,11 @@ function vectorsIn(text: string, count: number): Vectors | null {
   const read = answerSchema.safeParse(JSON.parse(text));
   if (!read.success || read.data.data.length !== count) return null;
   const { data, usage, system_fingerprint: fingerprint } = read.data;
-  const inOrder = data.toSorted((one, other) => one.index - other.index);
+  const placed = data.map(({ index, embedding }, at) => ({ index: index ?? at, embedding }));
+  const inOrder = placed.toSorted((one, other) => one.index - other.index);
   return {
     vectors: inOrder.map(({ embedding }) => embedding),
-    promptTokens: usage?.prompt_tokens ?? 0,
+    promptTokens: usage?.prompt_tokens ?? usage?.total_tokens ?? 0,
     fingerprint: fingerprint ?? null,
   };
 }

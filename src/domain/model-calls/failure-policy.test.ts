@@ -85,6 +85,7 @@ function answerOf(response: Response): UpstreamAnswer {
 function answerWith(result: TargetResult): UpstreamAnswer {
   switch (result) {
     case 'connect':
+    case 'local':
     case 'broken':
     case 'first-byte-time-out':
     case 'aborted':
@@ -137,6 +138,7 @@ const ROWS: readonly Row[] = [
   { results: [404, 409, 418, 425, 451], ...NEXT, breaker: 'ignored', target: FAILED },
   { results: [500, 502, 503, 504, 599], ...NEXT, breaker: 'status', target: FAILED },
   { results: ['connect'], ...NEXT, breaker: 'network', target: FAILED },
+  { results: ['local'], ...NEXT, breaker: 'ignored', target: ['two success'] },
   { results: ['broken'], ...NEXT, breaker: 'network', target: FAILED },
   { results: ['first-byte-time-out'], ...NEXT, breaker: 'time-out', target: FAILED },
   { results: ['broken-off'], ...NEXT, breaker: 'network', target: FAILED },

@@ -4,6 +4,7 @@ import type { CallResult } from '../breakers/breaker.ts';
  * The result of one attempt at a target of a model: its HTTP status, or the reason why there is no answer.
  *
  *   connect              no connection
+ *   local                no connection, because our process or machine lacks descriptors, ports or memory for one
  *   broken               the connection broke before the status
  *   first-byte-time-out  no status in time
  *   broken-off           the connection broke in the middle of the answer
@@ -18,6 +19,7 @@ export type TargetResult = number | FailureName;
 
 type FailureName =
   | 'connect'
+  | 'local'
   | 'broken'
   | 'first-byte-time-out'
   | 'broken-off'
@@ -78,6 +80,9 @@ export const FAILURE_POLICY: readonly FailureRow[] = [
   { on: ['other'], action: 'next', breaker: 'status', target: 'failure' },
 
   { on: ['connect'], action: 'next', breaker: 'network', target: 'failure' },
+
+  // Says nothing about a provider. The next target may have an idle connection, or need none.
+  { on: ['local'], action: 'next', breaker: 'ignored', target: 'unchanged' },
 
   // The call was sent, at least in part. A call of which nothing was sent does not end up here: the upstream's client
   // sends it on another connection.

@@ -132,6 +132,8 @@ function failureMessage({ name, reason, cause }: Partial<UpstreamFailure>): stri
       return `The provider did not answer within ${TEST_TIMEOUT_MS / 1_000} seconds.`;
     case 'broken':
       return `The provider broke off before it answered${why}.`;
+    case 'local':
+      return `The provider was not called, because this machine cannot open a connection right now${why}. The log of this process says what to raise.`;
     default:
       return `The provider cannot be reached${why}. Check the base address.`;
   }

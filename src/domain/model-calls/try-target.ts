@@ -194,7 +194,7 @@ async function tryOnce<Request extends ModelRequest, Answer>(
     if (isReadableError(answer)) answer = await withMeantStatus(answer, parts.clock);
     result = answer.status;
     if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
-      read = parsed(whole, await readWhole(answer, whole, deadline));
+      read = parsed(whole, await readWhole(answer, whole, deadline), target);
       if (read === null) result = 'unreadable';
     }
   } catch (thrown) {
@@ -223,18 +223,16 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   if (result === 'aborted') return { outcome: 'aborted', targetId: target.id, tries: 1 };
   if (rule.action === 'stop' && answer !== null) {
     if (whole === null) return { outcome: 'request-refused', target, answer, tries: 1 };
-    return {
-      outcome: 'request-refused',
-      target,
-      answer,
-      error: await readRefusal(answer, parts.clock),
-      tries: 1,
-    };
+    const error = await readRefusal(answer, parts.clock);
+    return { outcome: 'request-refused', target, answer, error, tries: 1 };
   }
   if (answer !== null) discard(answer);
-  const alias = request.alias.alias;
-  const more = { ...problemIn(error), ...kind.logFields?.(request) };
-  parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
+  // A local fault is the same for every call, and what has found it logs it once a minute.
+  if (result !== 'local') {
+    const { id: targetId } = target;
+    const more = { ...problemIn(error), ...kind.logFields?.(request) };
+    parts.log.warn('a model target failed', { alias: request.alias.alias, targetId, reason, ...more });
+  }
   return { outcome: 'failed-try', target, result, retryAfterMs: answer?.retryAfterMs ?? null };
 }
 

@@ -20,7 +20,7 @@ const KIND: CallKind<ModelRequest, UpstreamAnswer> = {
   whole: null,
 };
 
-/** Everybody breaks, unless a status is given; `waits`: what each says about when to retry; `resting`: milliseconds by the host of an open breaker. */
+/** Every target breaks, unless a status is given; `waits`: what each says about when to retry; `resting`: milliseconds by the host of an open breaker. */
 function open(
   targets: readonly AliasTarget[],
   {

@@ -33,8 +33,11 @@ export type Tried<Answer> =
       readonly outcome: 'failed';
       readonly targetId: string;
       readonly reason: string;
-      /** For all targets: each answered 429, or each refused our key or model name; otherwise `other`. */
-      readonly cause: 'rate-limit' | 'refused' | 'other';
+      /**
+       * For all targets: each answered 429, each refused our key or model name, or none could be connected to because of
+       * this machine; otherwise `other`.
+       */
+      readonly cause: 'rate-limit' | 'refused' | 'local' | 'other';
       /** The longest wait that a failed target asked for; null if none did. */
       readonly retryAfterMs: number | null;
       readonly tries: number;
@@ -179,6 +182,7 @@ const REFUSED: readonly TargetResult[] = [401, 402, 403, 404, 407];
 
 function causeOf(result: TargetResult): FailedTry['cause'] {
   if (result === 429) return 'rate-limit';
+  if (result === 'local') return 'local';
   return REFUSED.includes(result) ? 'refused' : 'other';
 }
 

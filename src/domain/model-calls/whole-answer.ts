@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { EndSignal, UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { EndSignal, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import { createCallAbort } from './call-abort.ts';
 
 /** An answer that is read whole before it is accepted. */
@@ -10,7 +10,7 @@ export interface WholeAnswer<Answer> {
   /** With `status`, the time until the status is limited by the upstream's own time-out. */
   readonly timedFrom: 'send' | 'status';
   /** Returns null or throws if the text is not an answer of the endpoint. */
-  parse(text: string): Answer | null;
+  parse(text: string, target: UpstreamTarget): Answer | null;
 }
 
 /** The time limit of an answer. */
@@ -79,10 +79,14 @@ export async function readWhole(
   }
 }
 
-export function parsed<Answer>({ parse }: WholeAnswer<Answer>, text: string | null): Answer | null {
+export function parsed<Answer>(
+  { parse }: WholeAnswer<Answer>,
+  text: string | null,
+  target: UpstreamTarget,
+): Answer | null {
   if (text === null) return null;
   try {
-    return parse(text);
+    return parse(text, target);
   } catch {
     return null;
   }

@@ -2,10 +2,10 @@ import type { Statements } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { readBounds } from './alias-bounds.ts';
 import { readAliases } from './alias-catalogue.ts';
-import type { AliasName } from './aliases.ts';
+import { type AliasName, storedNameOf } from './aliases.ts';
 import { readTools } from './hosted-tools.ts';
 import { readPrices } from './prices.ts';
-import { readCatalogue } from './targets.ts';
+import { type CatalogueParts, changeCatalogue, readCatalogue } from './targets.ts';
 
 /**
  * A hash of everything stored about each alias, to detect concurrent edits: a change that names the version it is based
@@ -33,6 +33,23 @@ export async function readAliasVersions(
     );
   }
   return versions;
+}
+
+/**
+ * Whether a change that is based on this version may be made: other changes of aliases wait from now until the end of the
+ * caller's transaction. Any change may be made if it names no version, or if the alias is unknown.
+ */
+export async function lockVersion(
+  parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'secrets'>,
+  alias: string,
+  ifVersion: string | null | undefined,
+): Promise<boolean> {
+  if (ifVersion == null) return true;
+  const { outcome } = await changeCatalogue(parts, async (transaction) => {
+    const version = (await readAliasVersions(transaction, parts.secrets)).get(storedNameOf(alias));
+    return { outcome: version === undefined || version === ifVersion ? 'same' : 'changed-since' };
+  });
+  return outcome === 'same';
 }
 
 function plainValue(_name: string, value: unknown): unknown {

@@ -33,6 +33,17 @@ describe('presets of providers', () => {
     expect(wireOf(openai, 1)?.maxTokensName).toBe('max_completion_tokens');
   });
 
+  test('only Gemini reports reasoning in the total alone, at its own address under any preset', () => {
+    const named = PROVIDER_PRESETS.filter(
+      ({ name }) => wireOf({ ...BASE, provider: name }, 1)?.totalHasReasoning,
+    );
+    expect(named.map(({ name }) => name)).toEqual(['gemini']);
+    const google = { ...BASE, baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' };
+    expect(wireOf(google, 1)?.totalHasReasoning).toBe(true);
+    const other = { ...BASE, baseUrl: 'https://generativelanguage.googleapis.com.example/v1' };
+    expect(wireOf(other, 1)?.totalHasReasoning).toBe(false);
+  });
+
   test('without Responses a target has nothing beside it, and a server with it is not expected to count', () => {
     const named = (provider: string, responses: boolean) =>
       wireOf({ ...BASE, provider, responses }, 1)?.endpoints.filter((one) => one.startsWith('responses'));

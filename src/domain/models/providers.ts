@@ -12,6 +12,7 @@ export interface ProviderPreset {
   readonly needsKey: boolean;
   readonly maxTokensName: TargetWire['maxTokensName'];
   readonly hasStreamOptions: boolean;
+  readonly totalHasReasoning: boolean;
   /** Sent if the client sent no header of that name. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
   /** What an operator must know to configure it, in one line. */
@@ -35,10 +36,13 @@ function preset(facts: PresetFacts): ProviderPreset {
     needsKey: true,
     maxTokensName: 'max_tokens',
     hasStreamOptions: true,
+    totalHasReasoning: false,
     defaultHeaders: {},
     ...facts,
   };
 }
+
+const GEMINI = 'https://generativelanguage.googleapis.com';
 
 export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
   preset({
@@ -70,9 +74,10 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
   preset({
     name: 'gemini',
     title: 'Google Gemini',
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    baseUrl: `${GEMINI}/v1beta/openai`,
     endpoints: CHAT_AND_EMBEDDINGS,
-    note: 'The OpenAI-compatible endpoint of the Gemini API.',
+    totalHasReasoning: true,
+    note: 'The OpenAI-compatible endpoint of the Gemini API. It reports no usage of embeddings, so they are not charged.',
   }),
   preset({
     name: 'bedrock',
@@ -159,7 +164,7 @@ export function wireOf(
 ): TargetWire | null {
   const known = providerPreset(provider);
   if (known === null) return null;
-  const { keyHeader, hasStreamOptions, defaultHeaders } = known;
+  const { keyHeader, hasStreamOptions, totalHasReasoning, defaultHeaders } = known;
   // This default preset is also used for compatible servers, and older ones only know the older name.
   const isCompatible = provider === DEFAULT_PROVIDER && baseUrl !== known.baseUrl;
   const maxTokensName = isCompatible ? 'max_tokens' : known.maxTokensName;
@@ -172,6 +177,8 @@ export function wireOf(
     apiVersion,
     maxTokensName,
     hasStreamOptions,
+    // It counts in the same way under another preset.
+    totalHasReasoning: totalHasReasoning || baseUrl.startsWith(`${GEMINI}/`),
     maxOutputTokens,
   };
 }

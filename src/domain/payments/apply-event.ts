@@ -1,7 +1,12 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
+import {
+  type PaymentProvider,
+  PROVIDER_API_VERSION,
+  type ProviderEvent,
+  type WireObject,
+} from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel, readLevel } from '../credits/ledger/credit-account.ts';
@@ -28,6 +33,7 @@ import {
 import { invoicePaid } from './effects/invoice-paid.ts';
 import { SUBSCRIPTION_EFFECTS, subscriptionTrialWillEnd } from './effects/subscription-changed.ts';
 import { type LockedEvent, lockEvent, markEvent, type PaymentEventStatus } from './event-inbox.ts';
+import { isOfOurVersion } from './event-versions.ts';
 
 /** Every event type registered at the provider: exactly these fourteen (P-23). */
 export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
@@ -91,6 +97,36 @@ export interface EventOrigin {
   readonly isLive: boolean;
   /** Our account at the provider, for endpoints whose events name it; null if ours name none. */
   readonly account: string | null;
+}
+
+interface Unusable {
+  readonly outcome: 'other-version' | 'other-origin';
+  readonly message: string;
+}
+
+/** Why a signed event must not be applied; null if it may be. An event without a version is read as ours. */
+export function problemWith(
+  { apiVersion, payload }: Pick<ProviderEvent, 'apiVersion' | 'payload'>,
+  origin: EventOrigin | undefined,
+): Unusable | null {
+  if (!isOfOurVersion(apiVersion)) {
+    const message = `it is of API version ${apiVersion?.slice(0, 60)}, not ${PROVIDER_API_VERSION}: reconciliation reads its object in ours; recreate the webhook endpoint (turnpike recreate-webhook-endpoint)`;
+    return { outcome: 'other-version', message };
+  }
+  if (origin === undefined) return null;
+  const { livemode, account } = payload;
+  if (origin.isLive && livemode === false) {
+    return {
+      outcome: 'other-origin',
+      message: 'it is of test mode, and the key of the provider is for live mode',
+    };
+  }
+  // An endpoint for connected accounts gets their events under its own signature: their money is not ours.
+  if (typeof account === 'string' && account !== '' && account !== origin.account) {
+    const message = `it is of account ${account.slice(0, 60)}: if that is yours, set PAYMENT_PROVIDER_ACCOUNT`;
+    return { outcome: 'other-origin', message };
+  }
+  return null;
 }
 
 type ProcessedEvent =
@@ -164,6 +200,11 @@ async function runRound(
   const event = await lockEvent(transaction, id);
   if (event === null) return ended({ outcome: 'no-such-event' });
   if (!from.includes(event.status)) return ended({ outcome: 'done-before', status: event.status });
+  // Also one that waited since the key of the provider was of test mode, or that the command line queued again.
+  const unusable = problemWith(event, parts.eventOrigin);
+  if (unusable !== null) {
+    return await mark(parts, transaction, event, { outcome: 'failed', reason: unusable.message });
+  }
   const effect = effectOf(event.type);
   if (effect === undefined) throw new Error(`there is no effect for ${event.type}`);
   const { clock, log, secrets, mail, pastDueGraceMs } = parts;
@@ -285,13 +326,15 @@ async function noteFault({ database, clock, log }: ProcessParts, id: string, err
   log.error('a payment event could not be applied, by a fault of our own', { paymentEventId: id, error });
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
   try {
-    const [row] = await database.query<{ attempts: number }>(
+    const [row] = await database.query<Pick<LockedEvent, 'attempts' | 'receivedAt' | 'status'>>(
       `update provider_events set attempts = attempts + 1, error = $2 where id = $1 and status in ('RECEIVED', 'DEFERRED')
-       returning attempts`,
+       returning attempts, received_at as "receivedAt", status`,
       [id, reason],
     );
     if (row === undefined) return;
-    const nextAttemptAt = nextRetryAt(row.attempts, now);
+    // The attempts of one that waits are mostly no faults: it waits as long as any other.
+    const nextAttemptAt =
+      row.status === 'DEFERRED' ? deferredUntil(row, now) : nextRetryAt(row.attempts, now);
     await database.query(
       `update provider_events set next_attempt_at = $2, status = case when $2::timestamptz is null then 'FAILED' else status end
        where id = $1 and status in ('RECEIVED', 'DEFERRED')`,
@@ -308,7 +351,7 @@ function ended(processed: ProcessedEvent): Round {
 
 /** When unfinished events are checked again. */
 const FIRST_MS = 60_000;
-const LONGEST_MS = 6 * 60 * 60_000;
+export const LONGEST_MS = 6 * 60 * 60_000;
 /** The provider keeps its events for this long; what has not arrived by then will not arrive. */
 const GIVE_UP_MS = 30 * 24 * 60 * 60_000;
 /** Retries after faults of ours, spread over about two days. */

@@ -71,6 +71,8 @@ export async function createCreditPackCheckout(
     mode: 'payment' as const,
     priceId: pack.providerPriceId,
     quantity: 1,
+    // An operator may have added currencies to the price at the provider. A purchase is of one price.
+    currency: pack.currency,
     referenceId: purchaseId,
     metadata: { purchaseId, companyId, creditPackId },
     taxes: parts.checkoutTaxes,

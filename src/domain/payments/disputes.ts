@@ -12,7 +12,7 @@ import {
 } from '../../ports/payment-provider.ts';
 import { knownEvents } from './event-inbox.ts';
 import type { PaymentEvents } from './payment-events.ts';
-import { idIn, minorIn, textIn } from './provider-objects.ts';
+import { disputeStatusIn, idIn, minorIn, textIn } from './provider-objects.ts';
 
 export interface DisputeParts {
   readonly database: Database;
@@ -164,7 +164,9 @@ function eventOf(
   nowMs: number,
   decided?: { readonly status: string; readonly step: string },
 ): ProviderEvent | null {
-  const [objectId, status] = [idIn(object.id), textIn(object.status, 60)];
+  const isDispute = type === 'charge.dispute.updated';
+  const status = isDispute ? disputeStatusIn(object) : textIn(object.status, 60);
+  const objectId = idIn(object.id);
   if (objectId === null || status === null) return null;
   const isReversed =
     (status === 'won' || status === 'lost') && decided !== undefined && decided.status !== status;

@@ -5,10 +5,10 @@ import type { StoredPaymentEvent, WaitKey } from './effect.ts';
 import { fieldsIn, idIn } from './provider-objects.ts';
 
 /**
- * The states of an event. RECEIVED: its signature is valid and it is stored. PROCESSED: applied, in one transaction
- * with its effect. IGNORED: its type has no effect here. DEFERRED: waits for something that has not arrived, and is
- * checked again from time to time. FAILED: an operator has to look at it and may replay it. A fault of ours leaves it
- * RECEIVED, to be retried, until there were too many. PROCESSED and IGNORED are final.
+ * The states of an event. RECEIVED: its signature is valid and it is stored. PROCESSED: applied, in one transaction with its
+ * effect. IGNORED: its type has no effect here, or an operator dropped it. DEFERRED: waits for something that has not
+ * arrived, and is checked again from time to time. FAILED: an operator has to look at it and may replay it. A fault of ours
+ * leaves it RECEIVED, to be retried, until there were too many. PROCESSED and IGNORED are final.
  */
 export type PaymentEventStatus = 'RECEIVED' | 'PROCESSED' | 'DEFERRED' | 'FAILED' | 'IGNORED';
 
@@ -136,8 +136,6 @@ export type StoredEvent =
       readonly isNew: false;
       readonly status: PaymentEventStatus;
       readonly apiVersion: string | null;
-      /** Of a FAILED event only. */
-      readonly payload: ProviderEvent['payload'] | null;
     };
 
 export async function storeEvent(
@@ -167,15 +165,14 @@ export async function storeEvent(
   );
   if (added.length > 0) return { id, isNew: true };
   const [present] = await statements.query<Omit<Extract<StoredEvent, { isNew: false }>, 'isNew'>>(
-    `select id, status, api_version as "apiVersion", case when status = 'FAILED' then payload end as payload
-     from provider_events where provider_event_id = $1`,
+    'select id, status, api_version as "apiVersion" from provider_events where provider_event_id = $1',
     [event.id],
   );
   if (present === undefined) throw new Error('an event is neither new nor kept');
   return { ...present, isNew: false };
 }
 
-/** Stores another delivery of an event that was never applied, to be applied. */
+/** Stores another delivery of an event that was set aside on arrival, to be applied. */
 export async function replaceEvent(
   statements: Statements,
   { id, apiVersion }: Extract<StoredEvent, { isNew: false }>,
@@ -208,6 +205,8 @@ function storableText(text: string): string {
 }
 
 export interface LockedEvent extends StoredPaymentEvent {
+  readonly apiVersion: string | null;
+  readonly payload: ProviderEvent['payload'];
   readonly status: PaymentEventStatus;
   readonly attempts: number;
   readonly receivedAt: Date;
@@ -215,20 +214,17 @@ export interface LockedEvent extends StoredPaymentEvent {
 
 /** Concurrent deliveries of the same event wait here: the second sees the result of the first. */
 export async function lockEvent(transaction: Transaction, id: string): Promise<LockedEvent | null> {
-  const [row] = await transaction.query<
-    Omit<LockedEvent, 'object' | 'previousAttributes'> & { payload: Readonly<Record<string, unknown>> }
-  >(
-    `select id, provider_event_id as "providerEventId", type, happened_at as "happenedAt", payload, status, attempts,
-       received_at as "receivedAt"
+  const [row] = await transaction.query<Omit<LockedEvent, 'object' | 'previousAttributes'>>(
+    `select id, provider_event_id as "providerEventId", type, api_version as "apiVersion", happened_at as "happenedAt",
+       payload, status, attempts, received_at as "receivedAt"
      from provider_events where id = $1 for update`,
     [id],
   );
   if (row === undefined) return null;
-  const { payload, ...rest } = row;
-  const data = fieldsIn(payload.data);
+  const data = fieldsIn(row.payload.data);
   const previous = data.previous_attributes;
   return {
-    ...rest,
+    ...row,
     object: fieldsIn(data.object) as WireObject,
     previousAttributes: previous === undefined || previous === null ? null : fieldsIn(previous),
   };
@@ -279,15 +275,19 @@ export async function waitingEvents(
   return rows.map(({ id }) => id);
 }
 
-/** Events whose retry is due, the longest overdue first. */
+/**
+ * Events whose retry is due, the longest overdue first. One after `latest` was written by a clock that was ahead, and is due
+ * too.
+ */
 export async function dueEvents(
   statements: Statements,
-  now: Date,
+  { now, latest }: { readonly now: Date; readonly latest: Date },
   limit: number,
 ): Promise<readonly string[]> {
   const rows = await statements.query<{ id: string }>(
-    'select id from provider_events where next_attempt_at <= $1 order by next_attempt_at, id limit $2',
-    [now, limit],
+    `select id from provider_events where next_attempt_at <= $1 or next_attempt_at > $2
+     order by next_attempt_at, id limit $3`,
+    [now, latest, limit],
   );
   return rows.map(({ id }) => id);
 }

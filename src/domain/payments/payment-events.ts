@@ -1,5 +1,5 @@
-import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-provider.ts';
-import { type EventOrigin, effectOf, type ProcessParts, processEvent } from './apply-event.ts';
+import type { ProviderEvent } from '../../ports/payment-provider.ts';
+import { effectOf, LONGEST_MS, type ProcessParts, problemWith, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
 import {
   dueEvents,
@@ -11,7 +11,6 @@ import {
   storeEvent,
   waitingEvents,
 } from './event-inbox.ts';
-import { isOfOurVersion } from './event-versions.ts';
 import { uuidIn } from './provider-objects.ts';
 
 /** Events of the payment provider, from their arrival on. */
@@ -86,19 +85,20 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
 
   /**
    * The same event may be delivered in our API version after it was delivered or listed in another one: two endpoints, or an
-   * endpoint that was recreated. The delivery that can be applied replaces one that never was.
+   * endpoint that was recreated; or again once its account is set as ours. The delivery that can be applied replaces one
+   * that never was.
    */
   async function replaceUnusable(stored: StoredEvent, event: ProviderEvent, nextAttemptAt: Date) {
-    if (stored.isNew || stored.status !== 'FAILED') return;
-    if (problemWith(stored.apiVersion, stored.payload ?? {}, parts.eventOrigin) === null) return;
-    await replaceEvent(database, stored, event, nextAttemptAt);
+    if (!stored.isNew && stored.status === 'FAILED') {
+      await replaceEvent(database, stored, event, nextAttemptAt);
+    }
   }
 
   return {
     wake,
     async receive(event) {
       const now = clock.now();
-      const unusable = problemWith(event.apiVersion, event.payload, parts.eventOrigin);
+      const unusable = problemWith(event, parts.eventOrigin);
       const status =
         unusable !== null ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
       const firstLookAt = new Date(now + FIRST_LOOK_MS);
@@ -133,7 +133,9 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     },
 
     async retryDue(signal) {
-      const ids = await dueEvents(database, new Date(clock.now()), DUE_AT_ONCE);
+      const now = clock.now();
+      const due = { now: new Date(now), latest: new Date(now + 2 * LONGEST_MS) };
+      const ids = await dueEvents(database, due, DUE_AT_ONCE);
       for (const id of ids) {
         signal?.throwIfAborted();
         // The fault is recorded with the event, and must not stop the others.
@@ -145,11 +147,11 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     async replay(id) {
       const before = uuidIn(id) === null ? null : await findPaymentEvent(database, id);
       if (before === null) return { outcome: 'no-such-event' };
-      const [row] = await database.query<{ apiVersion: string | null; payload: ProviderEvent['payload'] }>(
+      const [row] = await database.query<Pick<ProviderEvent, 'apiVersion' | 'payload'>>(
         'select api_version as "apiVersion", payload from provider_events where id = $1',
         [id],
       );
-      const unusable = problemWith(row?.apiVersion ?? null, row?.payload ?? {}, parts.eventOrigin);
+      const unusable = row === undefined ? null : problemWith(row, parts.eventOrigin);
       if (unusable !== null) return { outcome: unusable.outcome, event: before };
       if (effectOf(before.type) === undefined) return { outcome: 'done-before', event: before };
       const applied = await apply(id, NOT_APPLIED);
@@ -157,35 +159,4 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       return { outcome: applied.outcome === 'done-before' ? 'done-before' : 'replayed', event };
     },
   };
-}
-
-interface Unusable {
-  readonly outcome: 'other-version' | 'other-origin';
-  readonly message: string;
-}
-
-/** Why a signed event must not be applied; null if it may be. An event without a version is read as ours. */
-function problemWith(
-  apiVersion: string | null,
-  payload: ProviderEvent['payload'],
-  origin: EventOrigin | undefined,
-): Unusable | null {
-  if (apiVersion !== null && !isOfOurVersion(apiVersion)) {
-    const message = `it is of API version ${apiVersion.slice(0, 60)}, not ${PROVIDER_API_VERSION}: reconciliation reads its object in ours; recreate the webhook endpoint (turnpike recreate-webhook-endpoint)`;
-    return { outcome: 'other-version', message };
-  }
-  if (origin === undefined) return null;
-  const { livemode, account } = payload;
-  if (origin.isLive && livemode === false) {
-    return {
-      outcome: 'other-origin',
-      message: 'it is of test mode, and the key of the provider is for live mode',
-    };
-  }
-  // An endpoint for connected accounts gets their events under its own signature: their money is not ours.
-  if (typeof account === 'string' && account !== '' && account !== origin.account) {
-    const message = `it is of account ${account.slice(0, 60)}: if that is yours, set PAYMENT_PROVIDER_ACCOUNT`;
-    return { outcome: 'other-origin', message };
-  }
-  return null;
 }

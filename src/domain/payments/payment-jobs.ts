@@ -123,11 +123,7 @@ export async function requeueEvent(
   }: { readonly database: Database; readonly jobQueue: JobQueue; readonly now: Date },
   name: string,
 ): Promise<RequeuedEvent> {
-  const [row] = await database.query<{ id: string }>(
-    'select id from provider_events where id::text = $1 or provider_event_id = $1',
-    [name],
-  );
-  const event = row === undefined ? null : await findPaymentEvent(database, row.id);
+  const event = await eventNamed(database, name);
   if (event === null) return { outcome: 'no-such-event' };
   const changed = await database.query(
     `update provider_events set status = 'RECEIVED', next_attempt_at = $2, attempts = 0
@@ -139,6 +135,40 @@ export async function requeueEvent(
   if (changed.length === 0) return { outcome: 'nothing-to-do', event };
   await jobQueue.enqueue(PAYMENT_EVENTS_QUEUE.name, {}, { dedupeKey: 'now' });
   return { outcome: 'requeued', event };
+}
+
+/** By its id here or by the provider's. */
+async function eventNamed(database: Database, name: string): Promise<PaymentEvent | null> {
+  const [row] = await database.query<{ id: string }>(
+    'select id from provider_events where id::text = $1 or provider_event_id = $1',
+    [name],
+  );
+  return row === undefined ? null : await findPaymentEvent(database, row.id);
+}
+
+type DroppedEvent =
+  | { readonly outcome: 'dropped' }
+  /** It was applied, has no effect, or was dropped before. */
+  | { readonly outcome: 'nothing-to-do'; readonly event: PaymentEvent }
+  | { readonly outcome: 'no-such-event' };
+
+const DROPPED = 'dropped: ';
+
+/** Ends an event that an operator has dealt with in another way: it is never applied, also if it is delivered again. */
+export async function dropEvent(
+  database: Database,
+  name: string,
+  { reason, now }: { readonly reason: string; readonly now: Date },
+): Promise<DroppedEvent> {
+  const event = await eventNamed(database, name);
+  if (event === null) return { outcome: 'no-such-event' };
+  const dropped = await database.query(
+    `update provider_events set status = 'IGNORED', waits_for = '{}', next_attempt_at = null, processed_at = $2,
+       effect = left($3 || coalesce('; it was ' || status || ': ' || error, ''), 500), error = null
+     where id = $1 and status in ('DEFERRED', 'FAILED') returning id`,
+    [event.id, now, `${DROPPED}${reason}`],
+  );
+  return dropped.length > 0 ? { outcome: 'dropped' } : { outcome: 'nothing-to-do', event };
 }
 
 interface PurgePaymentEventsParts {
@@ -153,7 +183,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Removes old events that are final. Waiting and failed events stay, for an operator to look at. If a removed event
- * arrived again it would change nothing, because every effect recognizes its own fact. Returns how many were removed.
+ * arrived again it would change nothing, because every effect recognizes its own fact. One that was dropped has no fact, and
+ * reconciliation may find its object for longer: it stays. Returns how many were removed.
  */
 export async function purgePaymentEvents(
   { database, clock, log, eventsKeepDays }: PurgePaymentEventsParts,
@@ -167,4 +198,5 @@ export async function purgePaymentEvents(
 
 const PURGE_EVENTS = `delete from provider_events where id = any (array(
     select id from provider_events where status in ('PROCESSED', 'IGNORED') and received_at < $1
+      and not (status = 'IGNORED' and starts_with(coalesce(effect, ''), '${DROPPED}'))
     order by received_at limit ${CHUNK_ROWS} for update skip locked))`;

@@ -41,6 +41,11 @@ export function minorIn(value: unknown): bigint | null {
   return whole === null ? null : BigInt(whole);
 }
 
+/** An amount that is there and is none, unlike one that is missing. */
+export function isUnreadable(amount: unknown): boolean {
+  return amount !== undefined && amount !== null && minorIn(amount) === null;
+}
+
 export function currencyIn(value: unknown): string | null {
   const text = textIn(value, 3)?.toLowerCase() ?? null;
   return text !== null && /^[a-z]{3}$/.test(text) ? text : null;
@@ -122,6 +127,17 @@ export async function linkCustomer(
 /** A checkout session that is paid, or required no payment. */
 export function isPaidSession(session: WireObject): boolean {
   return session.payment_status === 'paid' || session.payment_status === 'no_payment_required';
+}
+
+/**
+ * A dispute that the provider settles before it becomes a formal one is `prevented`. Where that returned the money to the
+ * buyer it is as good as lost, otherwise it is closed.
+ */
+export function disputeStatusIn(dispute: WireObject): string | null {
+  const status = textIn(dispute.status, 60);
+  if (status !== 'prevented') return status;
+  const moved = listedIn(dispute.balance_transactions).map(({ amount }) => minorIn(amount) ?? 0n);
+  return moved.reduce((sum, amount) => sum + amount, 0n) < 0n ? 'lost' : 'warning_closed';
 }
 
 /** The price of a subscription's first item: we sell one plan at a time. */

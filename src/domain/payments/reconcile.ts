@@ -19,7 +19,7 @@ interface Reconciled {
 
 /** By then the event of a paid checkout has arrived, or something has gone wrong. */
 const PENDING_FOR_MS = 10 * 60_000;
-/** An unpaid one is checked again after this. */
+/** An unpaid one is checked again after this; those that have waited longest come first, so that each gets its turn. */
 const ASKED_EVERY_MS = 60 * 60_000;
 const PURCHASES_AT_ONCE = 100;
 /** How long after its page has expired an event may still arrive. */
@@ -49,9 +49,9 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
   const pending = await database.query<Pending>(
     `select id, provider_session_id as "sessionId", expires_at as "expiresAt", created_at as "createdAt"
      from credit_pack_purchases
-     where status = 'PENDING' and created_at <= $1 and (checked_at is null or checked_at <= $2)
-     order by created_at limit ${PURCHASES_AT_ONCE}`,
-    [new Date(now - PENDING_FOR_MS), new Date(now - ASKED_EVERY_MS)],
+     where status = 'PENDING' and created_at <= $1 and (checked_at is null or checked_at <= $2 or checked_at > $3)
+     order by coalesce(checked_at, created_at), created_at limit ${PURCHASES_AT_ONCE}`,
+    [new Date(now - PENDING_FOR_MS), new Date(now - ASKED_EVERY_MS), new Date(now)],
   );
   let completed = 0;
   for (const purchase of pending) {

@@ -1,7 +1,8 @@
+import type { Transaction } from '../../ports/database.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { currentSubscription, liveSubscriptions } from '../subscriptions/subscription.ts';
 import { type CheckoutParts, ensureCustomer, forCustomer, type OpenedPage, returnUrls } from './checkout.ts';
-import { textIn } from './provider-objects.ts';
+import { lockCompany, textIn } from './provider-objects.ts';
 
 type SubscriptionCheckout =
   | { readonly outcome: 'opened'; readonly page: OpenedPage }
@@ -41,6 +42,7 @@ export async function createSubscriptionCheckout(
   if (customer.outcome !== 'ensured') return customer;
   for (let count = 0; count < MOST_TRIES; count += 1) {
     const checkout = await openCheckoutOf(parts, companyId, planId);
+    if (checkout === 'subscribed') return subscribedAlready();
     if (checkout.planId === planId && isUsable(parts, checkout, plan)) {
       return await openPage(parts, checkout, plan, customer.customerId);
     }
@@ -146,27 +148,42 @@ interface OpenCheckout {
 const COLUMNS = `id, company_id as "companyId", plan_id as "planId", provider_session_id as "providerSessionId", url,
   expires_at as "expiresAt", created_at as "createdAt"`;
 
-/** The open page, of any plan; otherwise a new one of this plan. An index ensures that there is only one. */
+/**
+ * The open page, of any plan; otherwise a new one of this plan, unless the company has subscribed. An index ensures that
+ * there is only one. The event of a paid page closes it and stores the subscription under the company's lock, so no page
+ * is added before that subscription can be seen.
+ */
 async function openCheckoutOf(
   parts: CheckoutParts,
   companyId: string,
   planId: string,
+): Promise<OpenCheckout | 'subscribed'> {
+  return await parts.database.transaction(async (transaction) => {
+    await lockCompany(transaction, companyId);
+    const [live] = await liveSubscriptions(transaction, companyId);
+    return live === undefined ? await findOrAddCheckout(parts, transaction, companyId, planId) : 'subscribed';
+  });
+}
+
+async function findOrAddCheckout(
+  parts: CheckoutParts,
+  transaction: Transaction,
+  companyId: string,
+  planId: string,
 ): Promise<OpenCheckout> {
-  const { database, secrets, clock } = parts;
-  const now = new Date(clock.now());
-  const [added] = await database.query<OpenCheckout>(
+  const [added] = await transaction.query<OpenCheckout>(
     `insert into subscription_checkouts (id, company_id, plan_id, status, created_at, updated_at)
      values ($1, $2, $3, 'OPEN', $4, $4)
      on conflict (company_id) where status = 'OPEN' do nothing returning ${COLUMNS}`,
-    [secrets.newId(), companyId, planId, now],
+    [parts.secrets.newId(), companyId, planId, new Date(parts.clock.now())],
   );
   if (added !== undefined) return added;
-  const [present] = await database.query<OpenCheckout>(
+  const [present] = await transaction.query<OpenCheckout>(
     `select ${COLUMNS} from subscription_checkouts where company_id = $1 and status = 'OPEN'`,
     [companyId],
   );
   // It was closed in the meantime.
-  return present ?? (await openCheckoutOf(parts, companyId, planId));
+  return present ?? (await findOrAddCheckout(parts, transaction, companyId, planId));
 }
 
 type ClosedCheckout =

@@ -1,5 +1,5 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
-import { eraseEntriesOfTalents } from '../logs/log-store.ts';
+import { eraseEntriesAbout } from '../logs/log-store.ts';
 import { TALENT_COLUMNS, type Talent } from './talent.ts';
 
 type ExportedTalent =
@@ -42,8 +42,8 @@ export async function exportTalent(
   if (talent === undefined) return { outcome: 'no-such-talent' };
   const ids = talents.map(({ id }) => id);
   const versions = await statements.query(
-    `select talent_id as "talentId", version, what, profile, changed_by as "changedBy",
-       to_char(changed_at at time zone 'utc', ${ISO}) as "changedAt"
+    `select talent_id as "talentId", version, what, profile, from_talent_id as "fromTalentId", replaced,
+       changed_by as "changedBy", to_char(changed_at at time zone 'utc', ${ISO}) as "changedAt"
      from talent_versions where talent_id = any($1::uuid[]) order by talent_id, version`,
     [ids],
   );
@@ -97,19 +97,20 @@ type ErasedTalent =
 
 /**
  * Erases a person completely: the row with its files, texts, versions, decisions and all dependent rows; all rows that
- * were recognised as the same person; and the stored log entries that name them. Queued jobs contain only an id and
- * then find no row. `beforeErasing` is for owners of dependent rows, with all rows of the person locked.
+ * were recognised as the same person; and the stored log entries that name any of them. Queued jobs contain only an id and
+ * then find no row. `beforeErasing` is for owners of dependent rows, with all rows of the person locked; it returns the ids of
+ * those that the log may name.
  */
 export async function eraseTalent(
   transaction: Transaction,
   { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
-  beforeErasing: (talentIds: readonly string[]) => Promise<void>,
+  beforeErasing: (talentIds: readonly string[]) => Promise<readonly string[]>,
 ): Promise<ErasedTalent> {
   const talentIds = await lockPerson(transaction, companyId, talentId);
   if (!talentIds.includes(talentId)) return { outcome: 'no-such-talent' };
-  await beforeErasing(talentIds);
+  const dependentIds = await beforeErasing(talentIds);
   await transaction.query('delete from talents where id = any($1::uuid[])', [talentIds]);
-  await eraseEntriesOfTalents(transaction, talentIds);
+  await eraseEntriesAbout(transaction, [...talentIds, ...dependentIds]);
   return { outcome: 'erased', talentIds };
 }
 

@@ -107,7 +107,8 @@ export async function acceptProposal(
     evidence: remainingEvidence(talent.evidence, talent.profile, profile),
     problem: null,
   } as const;
-  const written = await writeTalent(transaction, next, { what: 'edited', changedBy: decidedBy, at });
+  const from = { talentId: proposal.fromTalentId, replaced: null };
+  const written = await writeTalent(transaction, next, { what: 'edited', changedBy: decidedBy, at, from });
   await decide(transaction, proposalId, 'accepted', decidedBy, at);
   return { outcome: 'decided', talent: written };
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import { fieldsOfProfile } from './profile.ts';
+import { recognise } from './recognise.ts';
 import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
-import { recognise } from './talent-changes.ts';
 
 /** A CV that has not been read yet. */
 interface WaitingCv {

@@ -3,15 +3,8 @@ import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { checkProfile, fieldsOfProfile, remainingEvidence } from './profile.ts';
-import { proposeChange } from './proposals.ts';
-import {
-  insertTalent,
-  lockTalent,
-  TALENT_COLUMNS,
-  type Talent,
-  type TalentFile,
-  writeTalent,
-} from './talent.ts';
+import { recognise, writeDecision } from './recognise.ts';
+import { insertTalent, lockTalent, type Talent, type TalentFile, writeTalent } from './talent.ts';
 
 export interface NewTalent {
   readonly companyId: string;
@@ -110,39 +103,6 @@ export async function changeTalent(
   return { outcome: 'changed', talent: await writeTalent(transaction, next, change) };
 }
 
-type DuplicateReason = 'same-file' | 'same-email' | 'same-name-and-phone';
-type Effect = 'returned' | 'updated' | 'linked';
-
-/**
- * Checks whether a talent that has just become READY is the same person as an earlier one, and links the two. The
- * earlier one is still the one that is matched, and gets the newer profile. If a person has edited its profile, that
- * stays and the newer one is proposed. Talents of a company are checked one after the other, so that of two concurrent
- * ones the second finds the first.
- */
-export async function recognise(transaction: Transaction, talent: Talent, at: Date): Promise<Talent> {
-  await transaction.query(`select pg_advisory_xact_lock(hashtextextended('talents ' || $1::text, 0))`, [
-    talent.companyId,
-  ]);
-  const earlier = await findEarlier(transaction, talent);
-  if (earlier === null) return talent;
-  const because =
-    talent.email !== null && earlier.email === talent.email ? 'same-email' : 'same-name-and-phone';
-  const isEdited = await wasEditedByHand(transaction, earlier.id);
-  if (isEdited) await proposeChange(transaction, { earlier, talent, at });
-  else {
-    const { name, email, phone, headline, profile, evidence, document, engine } = talent;
-    const newer = { name, email, phone, headline, profile, evidence, document, engine };
-    await writeTalent(transaction, { ...earlier, ...newer }, { what: 'newer-cv', changedBy: null, at });
-  }
-  const effect = isEdited ? 'linked' : 'updated';
-  await writeDecision(transaction, { talentId: talent.id, earlierId: earlier.id, because, effect, at });
-  const rows = await transaction.query<Talent>(
-    `update talents set duplicate_of = $2 where id = $1 returning ${TALENT_COLUMNS}`,
-    [talent.id, earlier.id],
-  );
-  return rows[0] ?? talent;
-}
-
 /**
  * CVs to be read; a job contains only the id of the talent. A run may take the reader's 20 s and two model calls. If
  * the database or the reader is unavailable, it is retried for 20 to 30 minutes.
@@ -221,40 +181,4 @@ function blankTalent(id: string, companyId: string, createdBy: string | null, at
   const unread = { evidence: null, document: null, engine: null, problem: null, duplicateOf: null } as const;
   const own = { id, companyId, version: 1, createdBy, createdAt: at, updatedAt: at } as const;
   return { ...own, status: 'PENDING', ...unknown, ...unread };
-}
-
-async function findEarlier(transaction: Transaction, talent: Talent): Promise<Talent | null> {
-  const { id, companyId, email, name, phone } = talent;
-  const rows = await transaction.query<Talent>(
-    `select ${TALENT_COLUMNS} from talents
-     where company_id = $1 and id <> $2 and status = 'READY' and duplicate_of is null
-       and (email = $3 or (phone = $4 and lower(name) = lower($5)))
-     order by id limit 1 for update`,
-    [companyId, id, email, phone, name],
-  );
-  return rows[0] ?? null;
-}
-
-async function wasEditedByHand(transaction: Transaction, talentId: string): Promise<boolean> {
-  const rows = await transaction.query(
-    `select 1 from talent_versions where talent_id = $1 and what = 'edited' limit 1`,
-    [talentId],
-  );
-  return rows.length > 0;
-}
-
-interface Decision {
-  readonly talentId: string;
-  readonly earlierId: string;
-  readonly because: DuplicateReason;
-  readonly effect: Effect;
-  readonly at: Date;
-}
-
-async function writeDecision(transaction: Transaction, decision: Decision): Promise<void> {
-  const { talentId, earlierId, because, effect, at } = decision;
-  await transaction.query(
-    `insert into talent_decisions (talent_id, earlier_id, because, effect, decided_at) values ($1, $2, $3, $4, $5)`,
-    [talentId, earlierId, because, effect, at],
-  );
 }

@@ -38,14 +38,28 @@ export const TALENT_COLUMNS = `id, company_id as "companyId", version, status, n
   evidence, document, engine, problem, duplicate_of as "duplicateOf", created_by as "createdBy",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
-type TalentChange = 'created' | 'edited' | 'parsed' | 'parse-failed' | 'sent-again' | 'newer-cv';
+type TalentChange =
+  | 'created'
+  | 'edited'
+  | 'parsed'
+  | 'parse-failed'
+  | 'sent-again'
+  | 'newer-cv'
+  | 'separated';
 
 interface WrittenTalentChange {
   readonly what: TalentChange;
   /** Null for the CV worker. */
   readonly changedBy: string | null;
   readonly at: Date;
+  /**
+   * Whose CV it is, with the reading of the version before, or was accepted in part; for separated: from whom.
+   */
+  readonly from?: { readonly talentId: string; readonly replaced: TalentReading | null };
 }
+
+/** What reading a CV finds besides the profile. */
+export type TalentReading = Pick<Talent, 'evidence' | 'document' | 'engine'>;
 
 /** Inserts a talent as its first version. */
 export async function insertTalent(
@@ -89,13 +103,16 @@ function valuesOf(talent: Talent) {
 async function withVersion(
   transaction: Transaction,
   talent: Talent | undefined,
-  { what, changedBy }: WrittenTalentChange,
+  { what, changedBy, from }: WrittenTalentChange,
 ): Promise<Talent> {
   if (talent === undefined) throw new Error('a talent that was written did not come back');
   await transaction.query(
-    `insert into talent_versions (talent_id, version, what, profile, changed_by, changed_at)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [talent.id, talent.version, what, talent.profile, changedBy, talent.updatedAt],
+    `insert into talent_versions (talent_id, version, what, profile, changed_by, changed_at, from_talent_id, replaced)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...[talent.id, talent.version, what, talent.profile, changedBy, talent.updatedAt],
+      ...[from?.talentId ?? null, from?.replaced ?? null],
+    ],
   );
   return talent;
 }

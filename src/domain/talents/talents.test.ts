@@ -145,7 +145,7 @@ describePostgres('with a server', () => {
     const exported = await exportTalent(database, own);
     expect(exported).toMatchObject({ outcome: 'exported', export: { talent: { name: 'Zoe' } } });
     expect(
-      await database.transaction((transaction) => eraseTalent(transaction, own, async () => {})),
+      await database.transaction((transaction) => eraseTalent(transaction, own, async () => [])),
     ).toMatchObject({
       outcome: 'erased',
     });
@@ -160,7 +160,7 @@ describePostgres('with a server', () => {
     const { erasing } = await database.transaction(async (transaction) => {
       const from = { profile };
       await createTalent(transaction, { clock, secrets, jobQueue }, { companyId, createdBy: null, from });
-      const erasing = database.transaction((other) => eraseTalent(other, own, async () => {}));
+      const erasing = database.transaction((other) => eraseTalent(other, own, async () => []));
       erasing.catch(() => {});
       await untilWaiting();
       return { erasing };

@@ -16,6 +16,7 @@ import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { attributionOf } from './attribution.ts';
 import { type CacheUse, cachingOf, findCached, holdsForHit, type RequestedCaching } from './cached-answer.ts';
@@ -60,6 +61,15 @@ export interface AdmitParts extends CompanyAliasParts, CallBodyParts {
   readonly unavailableTools?: UnavailableTools;
   /** Undefined or null if no hook runs before calls. */
   readonly callHook?: CallHook | null;
+  /** What is wrong with the parameters of a read, or null. */
+  readonly refusalOfRead: (asked: AskedRead) => Refusal | null;
+}
+
+export interface AskedRead {
+  readonly route: ReadRoute;
+  readonly key: KeyInUse;
+  readonly url: string;
+  readonly wire: ClientWire;
 }
 
 export interface Arrival {
@@ -147,10 +157,10 @@ export type Admission =
 /**
  * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 400, 413 or 503, model 403,
  * overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. Every request counts against
- * its address; a refused one consumes nothing else. Invoices and balances do not block reads. An idempotency key is validated
- * with the body (400), and its state is checked after the model (409); a repeat whose answer is stored continues like a read.
- * Responses that a body refers to are looked up after that (404), and then hosted tools and tiers that the model does not
- * have are refused (400).
+ * its address; a refused one consumes nothing else. Invoices and balances do not block reads; their parameters are checked
+ * like a body. An idempotency key is validated with the body (400), and its state is checked after the model (409); a repeat
+ * whose answer is stored continues like a read. Responses that a body refers to are looked up after that (404), and then
+ * hosted tools and tiers that the model does not have are refused (400).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address } = arrival;
@@ -167,7 +177,10 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (found.outcome === 'refused') return found;
   let { key } = found;
   const id = parts.secrets.newId();
-  if (route.kind !== 'model-call' && route.kind !== 'parse') return await admitRead(parts, id, route, key);
+  if (route.kind !== 'model-call' && route.kind !== 'parse') {
+    const wire = wireOfPath(path, request.headers);
+    return await admitRead(parts, id, { route, key, url: request.url, wire });
+  }
 
   const idempotencyKey = request.headers.get(IDEMPOTENCY_KEY_HEADER);
   if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
@@ -349,7 +362,10 @@ function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][])
 const ADDRESS_MESSAGE =
   'Too many requests from this address, which all callers behind it share. Back off and try again.';
 
-async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: KeyInUse): Promise<Admission> {
+async function admitRead(parts: AdmitParts, id: string, asked: AskedRead): Promise<Admission> {
+  const { route, key } = asked;
+  const refusal = parts.refusalOfRead(asked);
+  if (refusal !== null) return refuse(refusal, { route, key });
   const limited = await parts.limits.reserve(key, id, 0, []);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payerOf(key, 0), { route, key });
   const { allowances, reservation } = limited;

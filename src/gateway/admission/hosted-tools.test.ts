@@ -85,6 +85,74 @@ test.each(['completions', 'responses', 'messages'] as const)(
   },
 );
 
+test('a search by Qwen is a web search, unless it is turned off', () => {
+  const refusing = (members: string) => planned('completions', members, {}, 'refuse');
+  expect(refusing('"enable_search":true')).toStartWith('enable_search: The tool');
+  expect(refusing('"enable_search":"true"')).toStartWith('enable_search: The tool');
+  for (const off of ['false', 'null']) {
+    expect(() => refusing(`"enable_search":${off}`)).toThrow('nothing is hosted');
+  }
+});
+
+test.each(['completions', 'responses', 'messages'] as const)(
+  'tools of Google, which have no type, are refused: %s',
+  (wire) => {
+    for (const name of ['google_search', 'googleSearch', 'url_context', 'codeExecution']) {
+      const tools = `"tools":[${run},{"${name}":{}}]`;
+      expect(planned(wire, tools, {}, 'refuse')).toStartWith(`tools[1].type: The tool '${name}' runs at`);
+    }
+    expect(() => planned(wire, `"tools":[${run}]`, {}, 'refuse')).toThrow('nothing is hosted');
+  },
+);
+
+test('content that is cached in the account at Google is refused unless the alias has it', () => {
+  const id = '"cachedContents/1"';
+  for (const members of [
+    `"extra_body":{"x":1,"google":{"cached_content":${id}}}`,
+    `"extra_body":{"google":{"cachedContent":${id}}}`,
+    `"google":{"Cached_Content":${id}}`,
+    `"cached_content":${id}`,
+  ]) {
+    expect(planned('completions', members, {}, 'refuse')).toStartWith('cached_content: Content cached at');
+    const tools = { prices: new Map(), maxUses: 1, providerIds: new Set(['*']) };
+    const wire = { provider: 'gemini', endpoints: ['chat/completions'] } as unknown as NonNullable<
+      (typeof target & Alias['targets'][number])['wire']
+    >;
+    const alias = { tools, targets: [{ ...target, wire }] };
+    expect(planned('completions', members, alias, 'refuse')).toMatchObject({ dropped: [] });
+  }
+  const thinking =
+    '"extra_body":{"google":{"thinking_config":{"include_thoughts":true,"cached_content":null}}}';
+  expect(() => planned('completions', thinking, {}, 'refuse')).toThrow('nothing is hosted');
+});
+
+test('data sources that Azure searches with the rights of the operator are refused unless the alias has every id', () => {
+  const identity = '"authentication":{"type":"system_assigned_managed_identity"}';
+  const source = `[{"type":"azure_search","parameters":{"endpoint":"https://hr.example",${identity}}}]`;
+  const wire = { provider: 'azure', endpoints: ['chat/completions'] } as unknown as NonNullable<
+    (typeof target & Alias['targets'][number])['wire']
+  >;
+  const aliasWith = (id: string) => ({
+    tools: { prices: new Map(), maxUses: 1, providerIds: new Set([id]) },
+    targets: [{ ...target, wire }],
+  });
+  for (const name of ['data_sources', 'dataSources', 'Data_Sources', 'data\\u005fsources']) {
+    const members = `"${name}":${source}`;
+    for (const alias of [{}, aliasWith('https://hr.example')]) {
+      expect(planned('completions', members, alias, 'refuse')).toStartWith('data_sources: Data sources that');
+    }
+    expect(planned('completions', members, aliasWith('*'), 'refuse')).toMatchObject({ dropped: [] });
+  }
+  expect(() => planned('completions', '"data_sources":[]', {}, 'refuse')).toThrow('nothing is hosted');
+});
+
+test('answers that xAI would only return later are refused', () => {
+  for (const members of ['"deferred":true', '"Deferred":"true"', '"deferred":1']) {
+    expect(() => planned('completions', members, {}, 'refuse')).toThrow("'deferred' is not supported");
+  }
+  expect(() => planned('completions', '"deferred":false', {}, 'refuse')).toThrow('nothing is hosted');
+});
+
 test('a bound is added to each tool without one, next to tools that are dropped', () => {
   const tools = { prices: new Map([['web_fetch', 5]]), maxUses: 7, providerIds: new Set<string>() };
   const wire = { provider: 'anthropic', endpoints: ['messages'] } as unknown as NonNullable<

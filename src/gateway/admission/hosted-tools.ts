@@ -321,6 +321,10 @@ function idMessage(param: string): string {
       return "Prompts stored at the provider cannot be used. Send the text in 'instructions' and 'input'.";
     case 'preset':
       return "Presets stored at the provider cannot be used. Send their settings in the body, without 'preset'.";
+    case 'cached_content':
+      return 'Content cached at the provider cannot be used. Send the content itself.';
+    case 'data_sources':
+      return 'Data sources that the provider searches cannot be used. Send the content itself.';
     case 'container':
       return 'This container or skill of the provider is not enabled for this model.';
     default:

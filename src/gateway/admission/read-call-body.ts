@@ -46,7 +46,10 @@ export async function readCallBody(
     case 'unknown-encoding':
       return refuseBody({ name: 'unsupportedEncoding' });
     case 'broken':
-      return refuseBody({ name: 'invalidRequest', message: 'The body is incomplete or broken.' });
+      return refuseBody({
+        name: 'invalidRequest',
+        message: body.problem ?? 'The body is incomplete or broken.',
+      });
     case 'memory-full':
       return refuseBody(TOO_MANY_LARGE);
     case 'read': {

@@ -59,7 +59,7 @@ export async function readParseBody(
     case 'unknown-encoding':
       return { outcome: 'refused', refusal: { name: 'unsupportedEncoding' } };
     case 'broken':
-      return invalid('The body is incomplete or broken.');
+      return invalid(body.problem ?? 'The body is incomplete or broken.');
     case 'memory-full':
       return { outcome: 'refused', refusal: TOO_MANY_LARGE };
     case 'read': {

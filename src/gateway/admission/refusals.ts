@@ -153,6 +153,8 @@ export interface Refusal {
   readonly retryAfterMs?: number;
   /** False if the client's library would retry because of the status, without success. */
   readonly shouldRetry?: false;
+  /** The connection closes with the refusal, so that its descriptor is free for a waiting one. */
+  readonly closes?: true;
 }
 
 export function refusalEnvelope({ name, message, param = null, code = null }: Refusal) {
@@ -184,7 +186,8 @@ export function refusalResponse(
 ): Response {
   const { retryAfterMs } = refusal;
   const status = refusalStatus(refusal);
-  const own = { ...headers, ...OWN_HEADERS[refusal.name] };
+  const closing = refusal.closes === true ? { connection: 'close' } : {};
+  const own = { ...headers, ...OWN_HEADERS[refusal.name], ...closing };
   const final = isFinal(refusal, status, client) ? { ...own, 'x-should-retry': 'false' } : own;
   const more =
     retryAfterMs === undefined

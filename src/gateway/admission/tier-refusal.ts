@@ -1,9 +1,9 @@
 import type { Alias } from '../../domain/models/aliases.ts';
 import {
   HOUR,
+  type PricedField,
   plainTiers,
   type RequestedTiers,
-  type TierField,
   type Tiers,
   unpricedTier,
 } from '../../domain/models/tiers/tiers.ts';
@@ -44,7 +44,9 @@ export function planTiers({ route, alias, bytes, fields, fallbacks }: TieredCall
     return { outcome: 'planned', tiers: null, fallbacks };
   const tiers = requested ?? NO_TIERS;
   const unpriced = unpricedTier(alias, tiers);
-  if (unpriced !== null) return { outcome: 'refused', refusal: refusalOf(unpriced) };
+  // The embedded models, which answer where an alias has no targets, hear nothing: audio costs the operator nothing there.
+  const isFreeAudio = unpriced === 'modalities' && alias.targets.length === 0;
+  if (unpriced !== null && !isFreeAudio) return { outcome: 'refused', refusal: refusalOf(unpriced) };
   return {
     outcome: 'planned',
     tiers: pricedTiers(hasFactors === true ? tiers : null, mayWrite && writesForHour(bytes)),
@@ -82,11 +84,15 @@ function writesForHour(bytes: Uint8Array): boolean {
 /** For a call whose body names no tiers or is no longer known. */
 export const NO_TIERS: Tiers = {};
 
-function refusalOf(field: TierField): Refusal {
+function refusalOf(field: PricedField): Refusal {
+  if (field === 'modalities') return { name: 'invalidRequest', message: NO_AUDIO, param: field };
   const usual = plainTiers(field).map((value) => `'${value}'`);
   const message = `'${field}' names a tier that has no price for this model. Leave it out or use ${listed(usual)}, or ask the operator of the gateway to set a price factor for it.`;
   return { name: 'invalidRequest', message, param: field };
 }
+
+const NO_AUDIO =
+  'This model has no price for audio. Send and request text only, or ask the operator of the gateway to set a price factor for audio.';
 
 function listed(names: readonly string[]): string {
   return names.length === 1 ? (names[0] as string) : `one of ${names.join(', ')}`;

@@ -7,8 +7,11 @@ import {
   type ResponseRecord,
 } from '../../domain/calls/settlement/finished-call.ts';
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
+import { budgetsOfCall } from '../../domain/credits/budgets/call-budgets.ts';
+import type { BillingStatus, BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
+import { createKeyReports, REPORT_WITHIN_MS } from '../../domain/limits/key-reports.ts';
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import {
   type CallEnding,
@@ -44,6 +47,7 @@ export interface EndParts {
   readonly log: Log;
   readonly calls: CallBook;
   readonly holds: CreditHolds;
+  readonly billingStatuses: BillingStatuses;
   readonly idempotency: IdempotentCalls;
   /** Undefined if only answers of idempotent calls are stored. */
   readonly answerRecorder?: AnswerRecorder;
@@ -124,6 +128,8 @@ export interface Answering {
   readonly answer: UpstreamAnswer;
   /** What the provider charges is for the owner of its key: the operator, unless the company has its own. */
   readonly hidesCosts: boolean;
+  /** Whether reasoning is charged as the rest of `total_tokens`: see `TargetWire`. */
+  readonly totalHasReasoning: boolean;
   /** Only for failures that no client can cause: a whole answer that breaks off, or a stream before its first event. */
   readonly noteBroken: NoteBroken | null;
   readonly end: EndCall;
@@ -148,7 +154,7 @@ interface AnsweredEnding extends CallEnding {
 }
 
 /** Several events can end a call; only the first takes effect. */
-export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: ModelCallContext): EndCall {
+export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: ModelCallContext): EndCall {
   let ended: Promise<boolean> | null = null;
   return (ending) => {
     ended ??= endOnce(ending);
@@ -160,7 +166,9 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
    * call that is journaled or deferred keeps its credits held until it is in the database.
    */
   async function endOnce(ending: AnsweredEnding): Promise<boolean> {
-    const { holds } = parts;
+    const { holds, billingStatuses } = parts;
+    const latest = billingStatuses.latest(begun.payer.companyId);
+    const call = withBudgets(begun, latest instanceof Promise ? await latest : latest);
     const { route, fields } = call;
     const { requestId } = context;
     const { prompts, choices } = 'input' in fields ? fields.size : fields;
@@ -216,6 +224,16 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       return notWritten(error);
     }
   }
+}
+
+/** With the budgets that are in force when it ends: one may have been set or changed while it ran. */
+function withBudgets(call: AdmittedPaidCall, status: BillingStatus | null): AdmittedPaidCall {
+  const { payer, attribution } = call;
+  if (status === null || (status.budgets === null && payer.budgets === undefined)) return call;
+  const keyId = payer.spendingKeyId ?? payer.keyId;
+  const of = { keyId, project: attribution?.project ?? null, endUser: attribution?.endUser };
+  const budgets = status.budgets === null ? undefined : budgetsOfCall(status.budgets, of);
+  return { ...call, payer: { ...payer, budgets } };
 }
 
 /** What the call was charged, or will be; null if it is not recorded anywhere. */
@@ -333,27 +351,15 @@ interface UnpaidEndings {
 }
 
 const SUSPICIOUS_ENDINGS = 5;
-const SUSPICIOUS_WITHIN_MS = 10 * 60_000;
-const MOST_WATCHED_KEYS = 10_000;
 
 export function createUnpaidEndings({ clock, log }: { clock: Clock; log: Log }): UnpaidEndings {
-  const endings = new Map<string, { since: number; count: number }>();
+  const reports = createKeyReports({ clock, first: SUSPICIOUS_ENDINGS });
   return {
     note(keyId) {
-      const now = clock.now();
-      const known = endings.get(keyId);
-      const isRunning = known !== undefined && now - known.since < SUSPICIOUS_WITHIN_MS;
-      const entry = isRunning ? known : { since: now, count: 0 };
-      entry.count += 1;
-      endings.delete(keyId);
-      endings.set(keyId, entry);
-      if (entry.count % SUSPICIOUS_ENDINGS === 0) {
-        const context = { keyId, count: entry.count, withinMs: SUSPICIOUS_WITHIN_MS };
-        log.warn('streams of a key keep ending without usage and are not charged', context);
-      }
-      if (endings.size <= MOST_WATCHED_KEYS) return;
-      const oldest = endings.keys().next().value;
-      if (oldest !== undefined) endings.delete(oldest);
+      const count = reports.note(keyId);
+      if (count === null) return;
+      const context = { keyId, count, withinMs: REPORT_WITHIN_MS };
+      log.warn('streams of a key keep ending without usage and are not charged', context);
     },
   };
 }

@@ -12,7 +12,11 @@ import type { Answering } from './end-call.ts';
 import { answerModelCall, type ModelCallParts } from './model-call.ts';
 import { passedOn } from './provider-errors.ts';
 
-function given(order: () => never[], steered: Record<string, unknown> = {}) {
+function given(
+  order: () => never[],
+  steered: Record<string, unknown> = {},
+  clientSignal = new AbortController().signal,
+) {
   const written: FinishedCall[] = [];
   const settled: (number | null)[] = [];
   const parts = {
@@ -28,6 +32,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
       ...steered,
     },
     holds: { levelsAfter: () => [], ...steered },
+    billingStatuses: { latest: () => null },
     idleTimeoutMs: 1_000,
     answerMemory: createMemoryLimit(1_000),
   } as unknown as ModelCallParts;
@@ -46,7 +51,6 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     claim: null,
     reservation: { end: async (tokens: number | null) => void settled.push(tokens), ...steered },
   } as unknown as AdmittedModelCall;
-  const clientSignal = new AbortController().signal;
   const context = { requestId: 'r', startedAtMs: 0, clientSignal, forwardedHeaders: {}, headers: {} };
   return { written, settled, answer: () => answerModelCall(parts, call, context) };
 }
@@ -65,6 +69,13 @@ test('an alias without targets ends its call as unavailable, once', async () => 
   expect((await answer()).status).toBe(503);
   expect(settled).toEqual([0]);
   expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'LLM_GATEWAY_UNAVAILABLE' }]);
+});
+
+test('G-31 no provider is called for a client that left while its call was admitted', async () => {
+  const { written, settled, answer } = given(() => [], {}, AbortSignal.abort());
+  await answer();
+  expect(settled).toEqual([null]);
+  expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'client-left', targetId: null }]);
 });
 
 test('G-33 a call is committed before its hold is released, with the levels of that commit', async () => {

@@ -1,5 +1,6 @@
 import type { AnswerCache, CachedAnswer } from '../../domain/answer-cache/answer-cache.ts';
 import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
+import { readBeginning } from '../../domain/model-calls/begun-body.ts';
 import { type CallAbort, createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import { servedOf } from '../../domain/model-calls/paid-call.ts';
 import type { CallKind, ModelRequest, TryTargetsParts } from '../../domain/model-calls/try-target.ts';
@@ -50,6 +51,8 @@ export async function answerModelCall(
   const upstreamAbort = createCallAbort();
   const onClientLeft = () => upstreamAbort.abort();
   context.clientSignal.addEventListener('abort', onClientLeft, { once: true });
+  // It may have left while the call was admitted, and the signal reports that only once.
+  if (context.clientSignal.aborted) upstreamAbort.abort();
   const end = createEnd(parts, call, context);
   try {
     return await answerForwarded(parts, call, context, end, { upstreamAbort, onClientLeft });
@@ -91,9 +94,12 @@ async function answerForwarded(
     case 'not-tried':
       return await refuseAfterUpstream(call, context, end, unavailable(tried, call.alias), null);
     case 'answered': {
-      const { target, answer, noteBroken } = tried;
+      const { target, noteBroken } = tried;
+      const taken = tried.answer.status === 200 ? tried.answer : { ...tried.answer, status: 200 };
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       context.trace?.begun(target);
+      const isNamed = !call.fields.stream || taken.contentType === EVENT_STREAM;
+      const answer = isNamed ? taken : await named(taken, parts.idleTimeoutMs);
       if (context.clientSignal.aborted) {
         answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));
@@ -101,14 +107,31 @@ async function answerForwarded(
       }
       const hidesCosts = tried.alias.ownKey === undefined;
       const ending = { noteBroken, end, firstByteMs, upstreamAbort };
-      const answering = { parts, call, context, target, answer, hidesCosts, ...ending };
-      const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
+      const totalHasReasoning = hasReasoningInTotal(call, target);
+      const answering = { parts, call, context, target, answer, hidesCosts, totalHasReasoning, ...ending };
+      const isStream = call.fields.stream && answer.contentType === EVENT_STREAM;
       if (!isStream) return await answerWhole(answering, share);
       // From here on the stream decides whether to keep reading from the provider.
       context.clientSignal.removeEventListener('abort', onClientLeft);
       return answerStream(answering);
     }
   }
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+/** The answer to a streamed call under another media type, which is a stream if it begins like one. */
+async function named(answer: UpstreamAnswer, idleMs: number): Promise<UpstreamAnswer> {
+  const { isStream, body } = await readBeginning(answer.body, idleMs);
+  return { ...answer, body, ...(isStream ? { contentType: EVENT_STREAM } : {}) };
+}
+
+/**
+ * Embeddings have no reasoning, and translated answers already count it. What hosted tools read is in the total too, and is
+ * not billed as output.
+ */
+function hasReasoningInTotal({ route, hosted }: AdmittedModelCall, { wire }: UpstreamTarget): boolean {
+  return wire?.totalHasReasoning === true && route.endpoint === 'chat/completions' && hosted == null;
 }
 
 export const TRIES_HEADER = 'x-turnpike-tries';
@@ -261,7 +284,9 @@ async function answerGathered(answering: Answering, share: MemoryShare): Promise
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
     return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
-  const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire, answering.hidesCosts);
+  const isEmbedding = call.route.endpoint === 'embeddings';
+  const rules = isEmbedding ? { hidesCosts: answering.hidesCosts, isEmbedding } : answering;
+  const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire, rules);
   if (!read.isJsonObject || read.isError) {
     const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';
     const { refusal, result } = refusalInAnswer(call.alias, target, text);

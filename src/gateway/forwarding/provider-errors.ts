@@ -27,7 +27,12 @@ export async function passedOn(
   const body = bodyWithin(answer.body, ERROR_BODY_MS, clock);
   const gathered = await gatherBody(body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
   const text = gathered.outcome === 'whole' ? new TextDecoder().decode(gathered.bytes) : '';
-  return ofRequest(alias, target, answer.status, readProviderError(withoutKey(text, target)));
+  return refusalOfText(alias, target, answer.status, text);
+}
+
+/** The same for an error that is read already. */
+export function refusalOfText(alias: string, target: UpstreamTarget, status: number, text: string): Refusal {
+  return ofRequest(alias, target, status, readProviderError(withoutKey(text, target)));
 }
 
 /** No target answered. */
@@ -43,6 +48,7 @@ export function unavailable(
   if (tried.outcome === 'failed' && tried.cause === 'rate-limit') {
     return { name: 'providerRateLimited', retryAfterMs: retryAfterMs ?? RATE_LIMITED_MS };
   }
+  if (tried.outcome === 'failed' && tried.cause === 'local') return NO_CONNECTION;
   const isRefused = tried.outcome === 'failed' && tried.cause === 'refused';
   return {
     name: 'unavailable',
@@ -53,6 +59,14 @@ export function unavailable(
 
 const REFUSED_BY_PROVIDER =
   'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
+
+/** Short, because a descriptor is free again as soon as a call has ended, and another process may have some. */
+const NO_CONNECTION: Refusal = {
+  name: 'unavailable',
+  message: 'The gateway cannot open another connection right now. Retry shortly.',
+  retryAfterMs: 1_000,
+  closes: true,
+};
 
 const REFUSED_OWN_KEY: Refusal = {
   name: 'providerKeyRefused',

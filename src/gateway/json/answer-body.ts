@@ -1,20 +1,9 @@
-import { reportedTokens } from '../../domain/calls/settlement/finished-call.ts';
 import { joinBytes } from '../../http/bytes.ts';
 import { isObject } from '../../ports/json-object.ts';
 import type { ClientWire } from './client-wire.ts';
+import { jsonAt } from './json-text.ts';
+import { readEmbeddingUsageAt, readUsageAt, type Usage } from './reported-usage.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from './scan-answer.ts';
-
-/** The tokens that the upstream counted for one call. Missing parts count as 0; a block of zeros is still usage. */
-export interface Usage {
-  readonly promptTokens: number;
-  /** Prompt tokens that the upstream read from its cache: never more than `promptTokens`. */
-  readonly cachedTokens: number;
-  /** Prompt tokens that it wrote to its cache, not including the cached ones. Omitted if it does not report them. */
-  readonly cacheWriteTokens?: number;
-  /** Those of them that stay in the cache for an hour. Omitted if it does not report how long they stay. */
-  readonly hourWriteTokens?: number;
-  readonly completionTokens: number;
-}
 
 interface WholeAnswer {
   readonly usage: Usage | null;
@@ -26,17 +15,35 @@ interface WholeAnswer {
   readonly isJsonObject: boolean;
 }
 
-/** Reads an answer that is not streamed. Usage in an incomplete answer does not count. */
+interface AnswerRules {
+  /** Whether what the provider charges for the call is removed. */
+  readonly hidesCosts?: boolean;
+  /** See `TargetWire`; only for chat completions. */
+  readonly totalHasReasoning?: boolean;
+  /** Whether a total alone is the prompt. */
+  readonly isEmbedding?: boolean;
+}
+
+/**
+ * Reads an answer that is not streamed. Usage in an incomplete answer does not count. A byte order mark is removed: not
+ * every client's JSON parser accepts it.
+ */
 export function readWholeAnswer(
-  bytes: Uint8Array<ArrayBuffer>,
+  answer: Uint8Array<ArrayBuffer>,
   alias: string,
   wire: ClientWire = 'completions',
-  hidesCosts = false,
+  { hidesCosts = false, totalHasReasoning = false, isEmbedding = false }: AnswerRules = {},
 ): WholeAnswer {
+  const bytes = answer[0] === BYTE_ORDER_MARK[0] ? withoutMark(answer) : answer;
   const fields = createAnswerFields(null, hidesCosts);
   scanAnswer(bytes, 0, bytes.length, fields);
   const { isWhole, usageStart, usageEnd, errorStart, errorEnd, toRestamp } = fields;
-  const usage = isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd, wire) : null;
+  let usage: Usage | null = null;
+  if (isWhole && usageEnd > 0) {
+    usage = isEmbedding
+      ? readEmbeddingUsageAt(bytes, usageStart, usageEnd)
+      : readUsageAt(bytes, usageStart, usageEnd, wire, totalHasReasoning);
+  }
   return {
     usage,
     bytes: toRestamp.length === 0 ? bytes : restamped(bytes, fields, alias),
@@ -46,69 +53,12 @@ export function readWholeAnswer(
   };
 }
 
-/** Collects the usage that the events of a stream report. */
-interface StreamUsage {
-  /** `fields` are those of the event at bytes `start` to `end`. */
-  note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
-  /** The last usage that could be read; null if there is none yet. */
-  usage(): Usage | null;
-}
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-export function createStreamUsage(wire: ClientWire): StreamUsage {
-  switch (wire) {
-    case 'completions':
-      return usageOfChunks();
-    case 'responses':
-      return usageOfResponse();
-    case 'messages':
-      return usageOfMessage();
-  }
-}
-
-function usageOfChunks(): StreamUsage {
-  let top: Usage | null = null;
-  let inner: Usage | null = null;
-  return {
-    note(bytes, start, end, { usageStart, usageEnd, hasInnerUsage }) {
-      if (usageEnd > 0) top = readUsageAt(bytes, usageStart, usageEnd) ?? top;
-      else if (hasInnerUsage) inner = readInnerUsageAt(bytes, start, end) ?? inner;
-    },
-    usage: () => top ?? inner,
-  };
-}
-
-/** It is not null only in the events at the end of a response. */
-function usageOfResponse(): StreamUsage {
-  let usage: Usage | null = null;
-  return {
-    note(bytes, _start, _end, { innerUsageStart, innerUsageEnd }) {
-      if (innerUsageEnd > 0) usage = readUsageAt(bytes, innerUsageStart, innerUsageEnd, 'responses') ?? usage;
-    },
-    usage: () => usage,
-  };
-}
-
-/**
- * message_start has the counts of the prompt. message_delta has those of the answer so far, and those of the prompt again if
- * the provider has corrected them. Before the first message_delta nothing of the answer is counted, so there is no usage.
- */
-function usageOfMessage(): StreamUsage {
-  let started: Readonly<Record<string, unknown>> = {};
-  let usage: Usage | null = null;
-  return {
-    note(bytes, _start, _end, { innerUsageStart, innerUsageEnd, usageStart, usageEnd }) {
-      if (innerUsageEnd > 0) {
-        const block = parseAt(bytes, innerUsageStart, innerUsageEnd);
-        if (isObject(block)) started = block;
-      }
-      if (usageEnd === 0) return;
-      const block = parseAt(bytes, usageStart, usageEnd);
-      if (!isObject(block)) return;
-      const reported = Object.entries(block).filter(([, value]) => value !== null);
-      usage = readUsage({ ...started, ...Object.fromEntries(reported) }, 'messages') ?? usage;
-    },
-    usage: () => usage,
-  };
+function withoutMark(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte)
+    ? bytes.subarray(BYTE_ORDER_MARK.length)
+    : bytes;
 }
 
 /**
@@ -184,157 +134,18 @@ export function createRestampedBytes(alias: string): RestampedBytes {
   };
 }
 
-/**
- * Reads a `usage` block; null if it has neither prompt nor completion tokens (a total alone cannot be priced), or a count
- * that is not an integer from 0 to 2^53 - 1. Fails open, in favor of the client: usage that cannot be trusted is not charged.
- */
-export function readUsage(block: unknown, wire: ClientWire = 'completions'): Usage | null {
-  const usage = readCounts(block, wire);
-  return usage !== null && wire === 'messages' ? withCompactions(usage, block) : usage;
-}
-
-function readCounts(block: unknown, wire: ClientWire): Usage | null {
-  if (!isObject(block)) return null;
-  const counts = USAGE_COUNTS[wire](block);
-  const prompt = readCount(counts.prompt);
-  const completion = readCount(counts.completion);
-  const cached = readCount(counts.cached);
-  const written = readCount(counts.written);
-  const hourWritten = readCount(counts.hourWritten);
-  if (prompt === 'wrong' || completion === 'wrong' || cached === 'wrong' || written === 'wrong') return null;
-  if (prompt === 'missing' && completion === 'missing') return null;
-  return usageOf({
-    // Anthropic's prompt count does not include the tokens read from or written to the cache.
-    prompt: orNone(prompt) + (wire === 'messages' ? orNone(cached) + orNone(written) : 0),
-    completion: orNone(completion),
-    cached: orNone(cached),
-    written: written === 'missing' ? null : written,
-    // A wrong count of a part does not make the call free: all of it may then be for an hour.
-    hourWritten: hourWritten === 'missing' ? null : hourWritten === 'wrong' ? orNone(written) : hourWritten,
-  });
-}
-
-/**
- * Adds the tokens that Anthropic used to summarize the conversation: it bills them, but omits them from the top-level counts.
- */
-function withCompactions(usage: Usage, block: unknown): Usage {
-  if (!isObject(block) || !Array.isArray(block.iterations)) return usage;
-  return block.iterations.reduce<Usage>((sum, entry: unknown) => {
-    const more = isObject(entry) && entry.type === 'compaction' ? readCounts(entry, 'messages') : null;
-    if (more === null) return sum;
-    const { cacheWriteTokens: written = 0, hourWriteTokens: hourWritten = 0 } = sum;
-    const isSplit = sum.hourWriteTokens !== undefined || more.hourWriteTokens !== undefined;
-    const total = usageOf({
-      prompt: sum.promptTokens + more.promptTokens,
-      completion: sum.completionTokens + more.completionTokens,
-      cached: sum.cachedTokens + more.cachedTokens,
-      written: written + (more.cacheWriteTokens ?? 0),
-      hourWritten: isSplit ? hourWritten + (more.hourWriteTokens ?? 0) : null,
-    });
-    return total ?? sum;
-  }, usage);
-}
-
-function usageOf({ prompt, completion, cached, written, hourWritten }: ReadCounts): Usage | null {
-  if (!Number.isSafeInteger(prompt)) return null;
-  const cachedTokens = Math.min(cached, prompt);
-  const usage = { promptTokens: prompt, cachedTokens, completionTokens: completion };
-  if (written === null) return usage;
-  const cacheWriteTokens = Math.min(written, prompt - cachedTokens);
-  if (hourWritten === null || cacheWriteTokens === 0) return { ...usage, cacheWriteTokens };
-  return { ...usage, cacheWriteTokens, hourWriteTokens: Math.min(hourWritten, cacheWriteTokens) };
-}
-
-interface ReadCounts {
-  readonly prompt: number;
-  readonly completion: number;
-  readonly cached: number;
-  readonly written: number | null;
-  readonly hourWritten: number | null;
-}
-
-type Block = Readonly<Record<string, unknown>>;
-
-/** The raw counts, from their fields in each wire format. */
-const USAGE_COUNTS: Readonly<Record<ClientWire, (block: Block) => Record<keyof ReadCounts, unknown>>> = {
-  completions(block) {
-    const details = detailsIn(block.prompt_tokens_details);
-    return {
-      prompt: block.prompt_tokens,
-      completion: block.completion_tokens,
-      // The fields of OpenAI, DeepSeek and Moonshot, in this order.
-      cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
-      // OpenRouter's name, which our own translation writes too, then Anthropic's name, which LiteLLM adopted.
-      written: details.cache_write_tokens ?? block.cache_creation_input_tokens,
-      // Our own translation's name, then LiteLLM's.
-      hourWritten:
-        details.cache_write_1h_tokens ??
-        detailsIn(details.cache_creation_token_details).ephemeral_1h_input_tokens,
-    };
-  },
-  responses(block) {
-    const details = detailsIn(block.input_tokens_details);
-    const {
-      cached_tokens: cached,
-      cache_write_tokens: written,
-      cache_write_1h_tokens: hourWritten,
-    } = details;
-    return { prompt: block.input_tokens, completion: block.output_tokens, cached, written, hourWritten };
-  },
-  messages: (block) => ({
-    prompt: block.input_tokens,
-    completion: block.output_tokens,
-    cached: block.cache_read_input_tokens,
-    written: block.cache_creation_input_tokens,
-    hourWritten: detailsIn(block.cache_creation).ephemeral_1h_input_tokens,
-  }),
-};
-
-function detailsIn(value: unknown): Block {
-  return isObject(value) ? value : {};
-}
-
-function orNone(count: number | 'missing'): number {
-  return count === 'missing' ? 0 : count;
-}
-
-/** Reads the block at bytes `start` to `end`. */
-export function readUsageAt(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  wire: ClientWire = 'completions',
-): Usage | null {
-  return readUsage(parseAt(bytes, start, end), wire);
-}
-
-/**
- * Reads usage from where two providers put it in the last chunk of a stream, with or without usage at the top level: Moonshot
- * in a choice, Groq in `x_groq`.
- */
-export function readInnerUsageAt(bytes: Uint8Array, start: number, end: number): Usage | null {
-  const chunk = parseAt(bytes, start, end);
-  if (!isObject(chunk)) return null;
-  const places = [chunk.x_groq, ...(Array.isArray(chunk.choices) ? chunk.choices : [])];
-  for (const place of places) {
-    const usage = isObject(place) ? readUsage(place.usage) : null;
-    if (usage !== null) return usage;
-  }
-  return null;
-}
-
-/** Whether it is the final chunk with usage and without choices. */
+/** Whether it is the final chunk with usage and without choices, which some servers leave out instead of sending none. */
 export function isUsageChunkAt(bytes: Uint8Array, start: number, end: number): boolean {
-  const chunk = parseAt(bytes, start, end);
-  return (
-    isObject(chunk) && isObject(chunk.usage) && Array.isArray(chunk.choices) && chunk.choices.length === 0
-  );
+  const chunk = jsonAt(bytes, start, end);
+  if (!isObject(chunk) || !isObject(chunk.usage)) return false;
+  const { choices = null } = chunk;
+  return choices === null || (Array.isArray(choices) && choices.length === 0);
 }
 
 /** Whether a top-level `error` is an error: null, false, zero and an empty string are not. */
 export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === end) return false;
-  const value = parseAt(bytes, start, end);
+  const value = jsonAt(bytes, start, end);
   return value === undefined || Boolean(value);
 }
 
@@ -355,21 +166,4 @@ function restamped(
   }
   output.keep(bytes, at, bytes.length);
   return output.take() as Uint8Array<ArrayBuffer>;
-}
-
-function readCount(value: unknown): number | 'missing' | 'wrong' {
-  if (value === undefined || value === null) return 'missing';
-  return reportedTokens(value) ?? 'wrong';
-}
-
-/** Shared, because it keeps no state: it decodes only complete texts. */
-const decoder = new TextDecoder();
-
-/** Undefined if it is not JSON. */
-function parseAt(bytes: Uint8Array, start: number, end: number): unknown {
-  try {
-    return JSON.parse(decoder.decode(bytes.subarray(start, end)));
-  } catch {
-    return undefined;
-  }
 }

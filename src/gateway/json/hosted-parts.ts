@@ -32,10 +32,13 @@ export interface ProviderReferences {
   toolChoices: Span[] | null;
   /** The value of `max_tool_calls` in a Responses body. */
   maxToolCalls: Span | null;
+  /** Whether it sends audio or asks for it. */
+  hasAudio: boolean;
 }
 
 export function noReferences() {
-  return { itemIds: null, hosted: null, tools: null, toolsSeen: 0, toolChoices: null, maxToolCalls: null };
+  const tools = { tools: null, toolsSeen: 0, toolChoices: null, maxToolCalls: null };
+  return { itemIds: null, hosted: null, hasAudio: false, ...tools };
 }
 
 /** From `start` to `end`, exclusive. */
@@ -96,7 +99,7 @@ export function addTool(into: ProviderReferences, tool: HostedToolUse): void {
   else into.problem ??= { message: `The body has more than ${MOST_HOSTED} hosted tools.`, param: 'tools' };
 }
 
-function addId(into: ProviderReferences, id: string, param: string): void {
+export function addId(into: ProviderReferences, id: string, param: string): void {
   const { ids } = hostedOf(into);
   if (ids.length < MOST_IDS) ids.push({ id, param });
   else into.problem ??= { message: `'${param}' names more than ${MOST_IDS} ids of the provider.`, param };
@@ -158,11 +161,12 @@ function readIdMember(
 }
 
 const FIRST_OF_NULL = 0x6e;
+const FIRST_OF_FALSE = 0x66;
 const CLOSING_BRACKET = 0x5d;
 
-/** Whether it is null or an empty list. */
+/** Whether it is null, false or an empty list. */
 export function isNothing(bytes: Uint8Array, start: number): boolean {
-  if (bytes[start] === FIRST_OF_NULL) return true;
+  if (bytes[start] === FIRST_OF_NULL || bytes[start] === FIRST_OF_FALSE) return true;
   return (
     bytes[start] === OPENING_BRACKET && bytes[spaceEnd(bytes, start + 1, bytes.length)] === CLOSING_BRACKET
   );
@@ -187,6 +191,13 @@ const CLIENT_TOOLS = {
   messages:
     /^(?:custom|function|(?:bash|text_editor|memory|computer)_\d{8}|tool_search_tool_(?:regex|bm25)(?:_\d{8})?)$/,
 } as const;
+
+/** Google's tools have no type, but a member of this name, which some proxies accept in every wire format. */
+const GOOGLE_TOOLS = [
+  ...['google_search', 'googlesearch', 'google_search_retrieval', 'googlesearchretrieval'],
+  ...['enterprise_web_search', 'enterprisewebsearch', 'google_maps', 'googlemaps'],
+  ...['url_context', 'urlcontext', 'code_execution', 'codeexecution'],
+];
 
 export function readOwnTools(
   text: JsonText,
@@ -275,6 +286,9 @@ function readToolField(
   }
   const end = valueEnd(text, start);
   if (end < 0) return end;
+  if (GOOGLE_TOOLS.some((name) => isFoldedName(bytes, nameStart, nameEnd, name))) {
+    tool.hostedType ??= shortString(bytes, nameStart, nameEnd);
+  }
   if (isFoldedName(bytes, nameStart, nameEnd, 'max_uses')) {
     tool.maxUses = { start, end };
     tool.maxUsesSeen += isName(bytes, nameStart, nameEnd, 'max_uses') ? 1 : 2;

@@ -157,6 +157,18 @@ export function stringIn(bytes: Uint8Array, start: number, end: number): string 
   );
 }
 
+/** Shared, because it keeps no state: it decodes only complete texts. */
+const decoder = new TextDecoder();
+
+/** The value at bytes `start` to `end`; undefined if it is not JSON. */
+export function jsonAt(bytes: Uint8Array, start: number, end: number): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes.subarray(start, end)));
+  } catch {
+    return undefined;
+  }
+}
+
 /** A scanned value as a number; null if it is not a number or is below `least`. Capped at 2^53 - 1. */
 export function numberIn(bytes: Uint8Array, start: number, end: number, least: number): number | null {
   const first = bytes[start] as number;

@@ -45,6 +45,8 @@ export const OUTSIDE_NAMES = [
   'server_url',
   'web_search_options',
   'search_parameters',
+  'enable_search',
+  'cached_content',
   'plugins',
 ] as const;
 

@@ -1,4 +1,5 @@
 import {
+  addId,
   addTool,
   type Content,
   DEEPEST_CONTENT,
@@ -84,8 +85,8 @@ const REFUSED_OF_MESSAGES = [
   },
 ] as const;
 
-/** Members of chat completions that make the provider search the web: those of OpenAI and xAI. */
-const SEARCH_MEMBERS = ['web_search_options', 'search_parameters'] as const;
+/** Members of chat completions that make the provider search the web: those of OpenAI, xAI and Qwen. */
+const SEARCH_MEMBERS = ['web_search_options', 'search_parameters', 'enable_search'] as const;
 
 /** The same for chat completions. Messages are parsed only if they contain one of the watched names. */
 export function readChatMember(
@@ -114,15 +115,60 @@ export function readChatMember(
       return readToolMember(text, into, start, SEARCH_TYPE, param);
     }
   }
+  // The second is the name of earlier versions.
+  if (
+    isFoldedName(bytes, nameStart, nameEnd, 'data_sources') ||
+    isFoldedName(bytes, nameStart, nameEnd, 'datasources')
+  )
+    return readDataSources(text, into, start);
+  if (isFoldedName(bytes, nameStart, nameEnd, 'deferred') && !isNothing(bytes, start))
+    into.problem ??= { message: NO_DEFERRED, param: 'deferred' };
+  if (isFoldedName(bytes, nameStart, nameEnd, 'extra_body') && bytes[start] === OPENING_BRACE)
+    return readMembers(text, start, into, readGoogleMember);
+  if (isFoldedName(bytes, nameStart, nameEnd, 'google') || isFoldedName(bytes, nameStart, nameEnd, CACHED))
+    return readGoogleMember(text, into, nameStart, nameEnd, start);
   return readRouterMember(text, into, nameStart, nameEnd, start);
+}
+
+/**
+ * Indexes and databases that Azure searches for the call, with the rights of the operator's resource if the client says so.
+ * No id names them alone, so only an alias that allows every id has them.
+ */
+function readDataSources(text: JsonText, into: ProviderReferences, start: number): number {
+  const end = valueEnd(text, start);
+  if (end < 0 || isNothing(text.bytes, start)) return end;
+  text.watch.found = true;
+  addId(into, '', 'data_sources');
+  return end;
+}
+
+/** xAI answers with an id alone: nothing of such a call could be charged, and its answer could not be read here. */
+const NO_DEFERRED = "'deferred' is not supported: leave it out, and use stream: true for long answers.";
+
+const CACHED = 'cached_content';
+const CACHED_IDS = /^cached_?content$/iu;
+
+/** Content that is cached in the operator's Google account, under `google` in `extra_body` or at the top level. */
+function readGoogleMember(
+  text: JsonText,
+  into: ProviderReferences,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes } = text;
+  watchName(text, nameStart, nameEnd);
+  const isNamed = isFoldedName(bytes, nameStart, nameEnd, CACHED);
+  if (!isNamed && !isFoldedName(bytes, nameStart, nameEnd, 'google')) return valueEnd(text, start);
+  return readIds(text, { into, param: CACHED, depth: 0, names: CACHED_IDS, isNamed }, start);
 }
 
 /** The type under which such a member is collected. */
 const SEARCH_TYPE = 'web_search';
 
 /**
- * Members that OpenRouter reads in every wire format: `plugins`, which search the web, and `preset`, a configuration in the
- * operator's account with a model, a system prompt and tools of its own.
+ * Members of every wire format that ask for audio, and those that OpenRouter reads in each: `plugins`, which search the web,
+ * and `preset`, a configuration in the operator's account with a model, a system prompt and tools of its own.
  */
 function readRouterMember(
   text: JsonText,
@@ -132,11 +178,37 @@ function readRouterMember(
   start: number,
 ): number {
   const { bytes, watch } = text;
+  if (mayBeginWith(bytes, nameStart, 0x61, 0x6d)) {
+    if (isFoldedName(bytes, nameStart, nameEnd, 'audio') && !isNothing(bytes, start)) into.hasAudio = true;
+    if (isFoldedName(bytes, nameStart, nameEnd, 'modalities')) return readModalities(text, into, start);
+  }
   if (isFoldedName(bytes, nameStart, nameEnd, 'plugins'))
     return readToolMember(text, into, start, SEARCH_TYPE, 'plugins');
   if (!isFoldedName(bytes, nameStart, nameEnd, 'preset')) return valueEnd(text, start);
   if (!isNothing(bytes, start)) watch.found = true;
   return readIds(text, { into, param: 'preset', depth: 0, names: PROMPT_IDS, isNamed: true }, start);
+}
+
+/** Whether a name begins with one of two letters in either case, or with an escape: others need no comparison. */
+function mayBeginWith(bytes: Uint8Array, nameStart: number, one: number, other: number): boolean {
+  const first = (bytes[nameStart + 1] as number) | 0x20;
+  return first === one || first === other || first === FOLDED_BACKSLASH;
+}
+
+const FOLDED_BACKSLASH = 0x5c | 0x20;
+
+/** What the answer may consist of, usually a list. */
+function readModalities(text: JsonText, into: ProviderReferences, start: number): number {
+  return text.bytes[start] === OPENING_BRACKET
+    ? readElements(text, start, into, readModality)
+    : readModality(text, into, start);
+}
+
+function readModality(text: JsonText, into: ProviderReferences, start: number): number {
+  const end = valueEnd(text, start);
+  const isText = end >= 0 && text.bytes[start] === QUOTE;
+  if (isText && shortString(text.bytes, start, end).toLowerCase() === 'audio') into.hasAudio = true;
+  return end;
 }
 
 /** Reads a member that makes the provider run a tool, unless it is empty. */
@@ -182,6 +254,14 @@ function readBlock(text: JsonText, content: Content, start: number): number {
 const INNER_CONTENT = ['content', 'output', 'source', 'file'] as const;
 /** Clients send back calls of a code interpreter, which name their container. */
 const CONTENT_IDS = ['file_id', 'container_id'] as const;
+/** The parts of OpenAI and vLLM, and an earlier answer in audio. */
+const CONTENT_AUDIO = ['input_audio', 'audio_url', 'audio'] as const;
+/** Parts of other media, from whose URL or media type some servers take audio too. The first two may be objects. */
+const URL_PARTS = ['image_url', 'video_url'] as const;
+const MEDIA_NAMES = [
+  ...URL_PARTS,
+  ...(['url', 'file_url', 'file_data', 'media_type', 'mime_type', 'mimetype', 'format'] as const),
+];
 
 function readContentMember(
   text: JsonText,
@@ -200,7 +280,43 @@ function readContentMember(
     if (!isFoldedName(bytes, nameStart, nameEnd, name)) continue;
     return readIds(text, { ...content, names: TOOL_IDS, isNamed: true }, start);
   }
-  return valueEnd(text, start);
+  if (mayBeginWith(bytes, nameStart, 0x61, 0x69)) {
+    const isAudio = CONTENT_AUDIO.some((name) => isFoldedName(bytes, nameStart, nameEnd, name));
+    if (isAudio && !isNothing(bytes, start)) content.into.hasAudio = true;
+  }
+  if (bytes[start] === OPENING_BRACE && isAmong(URL_PARTS, bytes, nameStart, nameEnd)) {
+    return readContent(text, { ...content, depth: content.depth + 1 }, start);
+  }
+  const end = valueEnd(text, start);
+  if (end >= 0 && mayNameAudio(bytes, start) && isAmong(MEDIA_NAMES, bytes, nameStart, nameEnd)) {
+    if (AUDIO_MEDIA.test(beginningOf(bytes, start, end))) content.into.hasAudio = true;
+  }
+  return end;
+}
+
+function isAmong(names: readonly string[], bytes: Uint8Array, nameStart: number, nameEnd: number): boolean {
+  return names.some((name) => isFoldedName(bytes, nameStart, nameEnd, name));
+}
+
+const AUDIO_MEDIA = /^(?:data:)?audio\//i;
+/** The longest such beginning with each character escaped. */
+const LONGEST_BEGINNING = 6 * 'data:audio/'.length;
+
+/** Whether a value is a text that begins like `audio/` or `data:`, or with an escape: two letters show it for nearly all. */
+function mayNameAudio(bytes: Uint8Array, start: number): boolean {
+  if (bytes[start] !== QUOTE) return false;
+  const first = (bytes[start + 1] as number) | 0x20;
+  if (first !== 0x61 && first !== 0x64) return first === FOLDED_BACKSLASH;
+  const second = (bytes[start + 2] as number) | 0x20;
+  return second === FOLDED_BACKSLASH || second === (first === 0x61 ? 0x75 : 0x61);
+}
+
+/** The first characters of a scanned string, ASCII only. A slash may be escaped by itself, as PHP does. */
+function beginningOf(bytes: Uint8Array, start: number, end: number): string {
+  const written = bytes.subarray(start + 1, Math.min(end - 1, start + 1 + LONGEST_BEGINNING));
+  return String.fromCharCode(...written)
+    .replace(/\\u00([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replaceAll('\\/', '/');
 }
 
 interface InputItem extends Content {

@@ -1,4 +1,4 @@
-import type { Tiers } from '../../domain/models/tiers/tiers.ts';
+import { AUDIO, type Tiers } from '../../domain/models/tiers/tiers.ts';
 import { type Attributed, type BodyAttribution, readAttribution } from './body-attribution.ts';
 import type { ClientWire } from './client-wire.ts';
 import {
@@ -89,7 +89,7 @@ export interface ModelBodyFields {
   readonly store: boolean | null;
   /** What it needs from its provider besides the model; null for nearly every call. */
   readonly hosted: HostedBody | null;
-  /** The provider's tiers that it names; null if it names none. */
+  /** The provider's tiers that it names, and whether it has audio; null if neither. */
   readonly tiers: Tiers | null;
   /** The end user and tags that it names; null if it names none. */
   readonly attribution: BodyAttribution | null;
@@ -179,7 +179,7 @@ function fieldsOf(
     earlier: responseId === null && itemIds === null ? null : { responseId, itemIds: itemIds ?? [] },
     store: members.store,
     hosted: members.hosted === null ? null : hostedBody(members, members.hosted),
-    tiers: members.tiers,
+    tiers: members.hasAudio ? { ...members.tiers, modalities: AUDIO } : members.tiers,
     attribution: members.attribution,
   };
 }

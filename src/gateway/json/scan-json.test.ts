@@ -48,7 +48,7 @@ describe('G-12: a body is JSON exactly where JSON.parse accepts it', () => {
   test.each([
     ['numbers', [...'-+.eE019'], 5],
     ['brackets', [...'[]{},:"1 '], 5],
-    ['members', ['{', '}', '"a"', ':', ',', '[', ']', ' 0'], 6],
+    ['members', ['{', '}', '"a"', ':', ',', '[', ']', ' 0'], 5],
     ['strings', ['"', '\\', 'u', 'n', '0', 'dF', '\u007f', '\n'], 5],
     ['words', ['true', 'tru', 'e', 'false', 'null', 'nul', 'N', '[', ']', ','], 4],
     ['white space', [' ', '\t', '\r', '\n', '\f', '\v', '\u00a0', '\u2028', '\ufeff', '1', '\0'], 4],
@@ -95,12 +95,18 @@ describe('G-12: a body is JSON exactly where JSON.parse accepts it', () => {
   test('every start of a UTF-8 sequence: complete, cut short and too long', () => {
     function* sequences(): Generator<Uint8Array> {
       const others = [0x22, 0x7f, 0x80, 0xbf, 0xc0];
+      // The first and the last of those that the standard treats alike.
+      const bounds = new Set([
+        ...[0x80, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef],
+        ...[0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff],
+      ]);
       for (let lead = 0x80; lead < 0x100; lead++) {
         yield Uint8Array.of(0x22, lead, 0x22);
         yield Uint8Array.of(0x22, lead);
         for (let second = 0x70; second < 0x100; second++) {
           yield Uint8Array.of(0x22, lead, second);
           yield Uint8Array.of(0x22, lead, second, 0x22);
+          if (!bounds.has(lead)) continue;
           for (const third of others) {
             yield Uint8Array.of(0x22, lead, second, third, 0x22);
             for (const fourth of others) yield Uint8Array.of(0x22, lead, second, third, fourth, 0x22);
@@ -109,7 +115,7 @@ describe('G-12: a body is JSON exactly where JSON.parse accepts it', () => {
       }
     }
     const counts = expectSameAsParser(sequences());
-    expect(counts.accepted).toBeGreaterThan(5000);
+    expect(counts.accepted).toBeGreaterThan(4000);
     expect(counts.refused).toBeGreaterThan(100_000);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { translationPairs } from '../../domain/model-calls/translation/pairs.ts';
-import { readWholeAnswer, type Usage } from './answer-body.ts';
+import { readWholeAnswer } from './answer-body.ts';
+import type { Usage } from './reported-usage.ts';
 
 const bytes = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 const counted = { prompt_tokens: 100, completion_tokens: 5 };
@@ -25,6 +26,39 @@ const BLOCKS: readonly (readonly [string, object])[] = [
     },
   ],
   ['LiteLLM', { ...counted, cache_creation_input_tokens: 60 }],
+  [
+    'Qwen, with an explicit cache',
+    {
+      ...counted,
+      prompt_tokens_details: {
+        ...{ cached_tokens: 10, cache_type: 'ephemeral', cache_creation_input_tokens: 60 },
+        cache_creation: { ephemeral_5m_input_tokens: 60 },
+      },
+    },
+  ],
+  [
+    'OpenAI, with reasoning',
+    { ...counted, total_tokens: 105, completion_tokens_details: { reasoning_tokens: 4 } },
+  ],
+  [
+    'xAI, with reasoning',
+    { ...counted, total_tokens: 405, completion_tokens_details: { reasoning_tokens: 300 } },
+  ],
+  [
+    'reasoning alone',
+    { prompt_tokens: 100, total_tokens: 400, completion_tokens_details: { reasoning_tokens: 300 } },
+  ],
+  [
+    'reasoning beside a wrong count',
+    {
+      ...counted,
+      completion_tokens: -5,
+      total_tokens: 395,
+      completion_tokens_details: { reasoning_tokens: 300 },
+    },
+  ],
+  ['Gemini, with thinking in the total', { ...counted, total_tokens: 405 }],
+  ['Gemini, with nothing but thinking', { prompt_tokens: 100, total_tokens: 400 }],
   ['more cached than there was', { ...counted, cached_tokens: 180, cache_creation_input_tokens: 60 }],
   ['a prompt alone', { prompt_tokens: 100, completion_tokens: null }],
   ['zeros', { prompt_tokens: 0, completion_tokens: 0 }],
@@ -39,7 +73,7 @@ const REQUESTS = {
   responses: { model: 'one', input: 'Hi' },
 } as const;
 
-function translated(wire: keyof typeof REQUESTS, chat: object): Usage | null {
+function translated(wire: keyof typeof REQUESTS, chat: object, totalHasReasoning: boolean): Usage | null {
   const pairs = translationPairs({ storesResponses: false });
   const pair = pairs.find(({ from, to }) => from === wire && to === 'chat/completions');
   const to = {
@@ -47,6 +81,7 @@ function translated(wire: keyof typeof REQUESTS, chat: object): Usage | null {
     maxTokensName: 'max_tokens',
     hasStreamOptions: true,
     defaultMaxTokens: 9,
+    totalHasReasoning,
   } as const;
   const stamps = { newId: () => 'id', nowSeconds: 0 };
   const request = pair?.translator.translateRequest(bytes(REQUESTS[wire]), to, stamps);
@@ -55,13 +90,17 @@ function translated(wire: keyof typeof REQUESTS, chat: object): Usage | null {
 }
 
 describe('G-28 a translated answer has the same usage as the untranslated one', () => {
-  test.each(BLOCKS)('%s', (_, usage) => {
+  const cases = BLOCKS.flatMap(([name, usage]) =>
+    [false, true].map((totalHasReasoning) => ({ name, usage, totalHasReasoning })),
+  );
+
+  test.each(cases)('$name, reasoning in the total: $totalHasReasoning', ({ usage, totalHasReasoning }) => {
     const chat = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }], usage };
-    const direct = readWholeAnswer(bytes(chat), 'alias').usage;
+    const direct = readWholeAnswer(bytes(chat), 'alias', 'completions', { totalHasReasoning }).usage;
     const withWrites = direct && { cacheWriteTokens: 0, ...direct };
-    expect(translated('responses', chat)).toEqual(withWrites);
+    expect(translated('responses', chat, totalHasReasoning)).toEqual(withWrites);
     // A message has a usage block in any case, and one without counts costs nothing.
     const none = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
-    expect(translated('messages', chat)).toEqual(withWrites ?? none);
+    expect(translated('messages', chat, totalHasReasoning)).toEqual(withWrites ?? none);
   });
 });

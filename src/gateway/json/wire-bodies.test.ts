@@ -350,3 +350,37 @@ test.each(['responses', 'messages'] as const)(
     }
   },
 );
+
+describe('media types of audio', () => {
+  const user = (part: string) => `[{"role":"user","content":[${part}]}]`;
+  const membersOf = {
+    completions: (part: string) => `"messages":${user(part)}`,
+    responses: (part: string) => `"input":${user(part)}`,
+    messages: (part: string) => `"messages":${user(part)}`,
+  } as const;
+  const wires = Object.keys(membersOf) as (keyof typeof membersOf)[];
+  const tiersOf = (part: string) => wires.map((wire) => fieldsOf(wire, body(membersOf[wire](part))).tiers);
+
+  test.each([
+    '{"type":"image_url","image_url":{"url":"data:audio/mp3;base64,AA"}}',
+    '{"type":"image_url","Image_URL":"data:audio/mp3;base64,AA"}',
+    '{"type":"video_url","video_url":{"detail":"low","URL":"DATA:Audio\\/mp3,AA"}}',
+    '{"type":"file","file":{"filename":"a","file_data":"\\u0064ata:\\u0061udio\\u002Fwav,AA"}}',
+    '{"type":"file","file":{"file_data":"UklGRg==","format":"audio/wav"}}',
+    '{"type":"input_file","file_url":"d\\u0061ta:audio/wav,AA"}',
+    '{"type":"document","source":{"type":"base64","media_type":"audio/x-wav","data":"AA"}}',
+  ])('are audio: %s', (part) => {
+    expect(tiersOf(part)).toEqual(wires.map(() => ({ modalities: 'audio' })));
+  });
+
+  test.each([
+    '{"type":"image_url","image_url":{"url":"data:image/png;base64,audio/AA"}}',
+    '{"type":"image_url","image_url":{"url":"https://audio.example/audio/a.png","detail":"auto"}}',
+    '{"type":"video_url","video_url":{"url":"data:video/mp4,AA"}},{"type":"text","text":"data:audio/mp3"}',
+    '{"type":"file","file":{"filename":"audio/a.pdf","file_data":"data:application/pdf,AA"}}',
+    '{"type":"input_image","image_url":"data:"},{"type":"text","text":"audio/mp3 is a media type"}',
+    '{"type":"document","source":{"type":"base64","media_type":"audio","data":"audio/"}}',
+  ])('are not other members, and no other types are: %s', (part) => {
+    expect(tiersOf(part)).toEqual(wires.map(() => null));
+  });
+});

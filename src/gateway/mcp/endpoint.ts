@@ -268,8 +268,23 @@ function messagesOf(json: ReadJson): ReadMessages {
     const message = `Invalid request: at most ${MOST_MESSAGES} messages at once.`;
     return { outcome: 'refused', response: protocolError(400, -32600, message) };
   }
-  return { outcome: 'read', body, messages: peekMessages(body) };
+  const messages = peekMessages(body);
+  if (!Array.isArray(body)) return { outcome: 'read', body, messages };
+  const ids = new Set<string | number>();
+  for (const { method, id } of messages) {
+    if (method === null || id === null) continue;
+    // The protocol's own server would run and charge both requests, and answer one.
+    if (ids.has(id)) return { outcome: 'refused', response: protocolError(400, -32600, REPEATED_ID) };
+    ids.add(id);
+  }
+  // A request that is cancelled has no answer, for which the protocol's own server would wait without end. A server may
+  // ignore a cancellation: here it cannot have seen yet that the request began.
+  const stays = messages.map(({ cancelledId }) => cancelledId === null || !ids.has(cancelledId));
+  const isLeft = (_: unknown, at: number) => stays[at] === true;
+  return { outcome: 'read', body: body.filter(isLeft), messages: messages.filter(isLeft) };
 }
+
+const REPEATED_ID = 'Invalid request: two requests of the batch have the same id.';
 
 function refusedMessages(refusal: Refusal): ReadMessages {
   return { outcome: 'refused', response: refusalResponse(refusal, {}) };

@@ -4,7 +4,7 @@ import { createLocalRunningCalls, createRunningCalls, type RunningCallsParts } f
 
 const NAME = { keyId: 'key', session: 'session', id: 7 };
 
-/** Hands every message to everybody, at once. */
+/** Hands every message to every process, at once. */
 function startMessages() {
   const listeners: ((message: string) => void)[] = [];
   const sent: string[] = [];

@@ -134,7 +134,7 @@ const PARSE_INPUT = input({
   text: text('The document as text. Give this or file.'),
   file: {
     type: 'object',
-    description: 'The document as a file: PDF, DOCX, HTML or plain text.',
+    description: 'The document as a file: PDF, DOCX, ODT, RTF, HTML or plain text.',
     properties: {
       name: text('Its name.'),
       content_base64: text('Its bytes, in base64.'),

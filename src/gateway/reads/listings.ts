@@ -1,13 +1,24 @@
+import { readCallParameters } from '../../domain/calls/log/call-parameters.ts';
 import { momentIn } from '../../domain/calls/usage/usage-range.ts';
 import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jobs/job.ts';
 import { isId } from '../../domain/keys/api-key.ts';
 import type { Statements } from '../../ports/database.ts';
-import type { AdmittedRead } from '../admission/admit.ts';
-import { type RefusedClient, refusalResponse } from '../admission/refusals.ts';
+import type { AdmittedRead, AskedRead } from '../admission/admit.ts';
+import { type Refusal, type RefusedClient, refusalResponse } from '../admission/refusals.ts';
 import { answerCalls } from './calls.ts';
-import { answerModels, type ModelListParts } from './models.ts';
-import { answerStoredResponse, type StoredResponseParts } from './stored-response.ts';
-import { type AnsweredRead, answerUsage, refusedRead, type UsageParts } from './usage.ts';
+import { answerModels, type ModelListParts, refusalOfModels } from './models.ts';
+import {
+  answerStoredResponse,
+  refusalOfStoredResponse,
+  type StoredResponseParts,
+} from './stored-response.ts';
+import {
+  type AnsweredRead,
+  answerUsage,
+  readUsageParameters,
+  refusedRead,
+  type UsageParts,
+} from './usage.ts';
 
 export interface ReadParts extends UsageParts, StoredResponseParts, ModelListParts {}
 
@@ -39,6 +50,39 @@ export async function answerRead(
     case 'jobs':
       return shownRead(await answerJobs(parts.database, key.companyId, searchOf(url)), headers);
   }
+}
+
+/**
+ * What is wrong with the parameters of a read, or null: for admission, which refuses it before anything is counted for its
+ * key (G-37).
+ */
+export function refusalOfRead(
+  parts: Pick<ReadParts, 'models' | 'clock'>,
+  { route, key, url, wire }: AskedRead,
+): Refusal | null {
+  const search = searchOf(url);
+  switch (route.kind) {
+    case 'list-models':
+    case 'one-model':
+      return refusalOfModels(parts, key, route, { search, wire });
+    case 'usage':
+      return refusalOf(readUsageParameters(search, parts.clock.now()));
+    case 'calls':
+      return refusalOf(readCallParameters(search));
+    case 'jobs':
+      return refusalOf(readJobParameters(search));
+    case 'stored-response':
+      return refusalOfStoredResponse(route, search);
+  }
+}
+
+type ReadParameters =
+  | { readonly outcome: 'read' }
+  | { readonly outcome: 'invalid'; readonly param: string; readonly message: string };
+
+function refusalOf(read: ReadParameters): Refusal | null {
+  if (read.outcome === 'read') return null;
+  return { name: 'invalidRequest', message: read.message, param: read.param };
 }
 
 function shownRead(answered: AnsweredRead, headers: Record<string, string>): Response {

@@ -5,6 +5,7 @@ import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Refusal, type RefusedClient, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 
 export interface ModelListParts {
   readonly models: ModelDirectory;
@@ -28,7 +29,7 @@ export function answerModels(
 ): Response {
   const isMessages = client.wire === 'messages';
   const shown = (alias: Alias): object => (isMessages ? messagesModelOf(alias) : modelOf(alias, clock.now()));
-  const allowed = models.all().filter(({ alias }) => key.models === null || key.models.includes(alias));
+  const allowed = allowedModels(models, key);
   if (route.kind === 'one-model') {
     const one = allowed.find(({ alias }) => alias === route.alias);
     if (one !== undefined) return Response.json(shown(one), { headers });
@@ -39,6 +40,26 @@ export function answerModels(
   return 'refusal' in page
     ? refusalResponse(page.refusal, headers, client)
     : Response.json(page.body, { headers });
+}
+
+/** What is wrong with the request, or null. */
+export function refusalOfModels(
+  { models }: Pick<ModelListParts, 'models'>,
+  key: Pick<ApiKey, 'models'>,
+  route: ModelRoute,
+  { search, wire }: { readonly search: URLSearchParams; readonly wire: ClientWire },
+): Refusal | null {
+  const allowed = allowedModels(models, key);
+  if (route.kind === 'one-model') {
+    const isAllowed = allowed.some(({ alias }) => alias === route.alias);
+    return isAllowed ? null : { name: 'modelNotAllowed', param: 'model' };
+  }
+  const page = wire === 'messages' ? messagesPage(allowed, search) : null;
+  return page !== null && 'refusal' in page ? page.refusal : null;
+}
+
+function allowedModels(models: ModelDirectory, key: Pick<ApiKey, 'models'>): readonly Alias[] {
+  return models.all().filter(({ alias }) => key.models === null || key.models.includes(alias));
 }
 
 /** For the documented aliases, which are older than any key; clients only require some time here. */

@@ -1,4 +1,5 @@
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
+import type { BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import { createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import { recordOf } from '../../domain/model-calls/paid-call.ts';
 import type { Alias, AliasTarget } from '../../domain/models/aliases.ts';
@@ -17,8 +18,10 @@ import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { NO_TIERS } from '../admission/tier-refusal.ts';
 import { countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
-import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
+import { refusalOfText } from '../forwarding/provider-errors.ts';
+import { readWholeAnswer } from '../json/answer-body.ts';
 import { reportedTiers } from '../json/reported-tiers.ts';
+import type { Usage } from '../json/reported-usage.ts';
 import { usedTools } from '../json/tool-uses.ts';
 
 export interface StoredResponseParts {
@@ -28,6 +31,7 @@ export interface StoredResponseParts {
   readonly ownKeys?: Pick<OwnKeyDirectory, 'aliasFor'>;
   readonly upstream: ModelUpstream;
   readonly calls: Pick<CallBook, 'settle'>;
+  readonly billingStatuses: BillingStatuses;
   readonly clock: Clock;
   readonly idleTimeoutMs: number;
   readonly answerMemory: MemoryLimit;
@@ -39,6 +43,19 @@ interface Answering {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly clientSignal: AbortSignal;
+}
+
+const USUAL_ITEMS = 20;
+const MOST_ITEMS = 100;
+
+/** What is wrong with the parameters, or null. */
+export function refusalOfStoredResponse({ action }: StoredRoute, search: URLSearchParams): Refusal | null {
+  if (search.get('stream') === 'true') {
+    return { name: 'invalidRequest', message: NO_STREAM, param: 'stream' };
+  }
+  const isLimit = (text: string) => /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_ITEMS;
+  if (action !== 'input-items' || search.getAll('limit').every(isLimit)) return null;
+  return { name: 'invalidRequest', message: `'limit' must be from 1 to ${MOST_ITEMS}.`, param: 'limit' };
 }
 
 /**
@@ -93,19 +110,13 @@ async function answer(
   const stored = found.previous;
   if (stored === null) return refused({ name: 'notFound', message: NOT_FOUND });
   if (models !== null && !models.includes(stored.alias)) return refused({ name: 'modelNotAllowed' });
-  if (search.get('stream') === 'true') {
-    return refused({ name: 'invalidRequest', message: NO_STREAM, param: 'stream' });
-  }
   if (action === 'delete') return await remove(parts, call, stored, share);
   if (stored.content === null) return await readAtProvider(parts, call, stored, action, reading);
   return action === 'read' ? answered(stored.content.response) : inputItems(stored.content, search);
 }
 
 function inputItems(content: ResponseContent, search: URLSearchParams): Answered {
-  const limit = Number(search.get('limit') ?? 20);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
-    return refused({ name: 'invalidRequest', message: "'limit' must be from 1 to 100.", param: 'limit' });
-  }
+  const limit = Number(search.get('limit') ?? USUAL_ITEMS);
   const order = search.get('order') === 'asc' ? 'asc' : 'desc';
   return answered(inputItemsPage(content, { limit, after: search.get('after'), order }));
 }
@@ -150,8 +161,14 @@ async function readAtProvider(
   const sent = await send(parts, found.target, place, share, clientSignal);
   if (share.wasRefused()) return refused(MEMORY_FULL);
   if (sent.status === 404) return refused({ name: 'notFound', message: NOT_FOUND });
+  if (sent.status === 400 || sent.status === 422) {
+    return refused(
+      refusalOfText(stored.alias, found.target, sent.status, new TextDecoder().decode(sent.bytes)),
+    );
+  }
   if (!sent.isFine) return refused({ name: 'unavailable' });
-  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses', found.alias.ownKey === undefined);
+  const hidesCosts = found.alias.ownKey === undefined;
+  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses', { hidesCosts });
   if (!read.isJsonObject) return refused({ name: 'unavailable' });
   // Only reading the response itself is charged: its input is worth nothing without the answer.
   if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {
@@ -171,16 +188,20 @@ async function readAtProvider(
   return { outcome: 'answered', bytes: read.bytes };
 }
 
-/** Charges under the reserved id, which the ledger accepts only once. Returns false if it cannot be written now. */
+/**
+ * Charges under the reserved id, which the ledger accepts only once, the key that reads it: for its project and within its
+ * budgets. Returns false if it cannot be written now.
+ */
 async function charge(
-  { calls, clock, responses }: StoredResponseParts,
+  { calls, billingStatuses, clock, responses }: StoredResponseParts,
   { key }: AdmittedRead,
   { id, targetId, chargeCallId }: StoredResponse & { readonly chargeCallId: string },
   alias: Alias,
   { tokens, bytes }: { readonly tokens: Usage; readonly bytes: Uint8Array },
 ): Promise<boolean> {
   const nowMs = clock.now();
-  const payer = payerOf(key, nowMs);
+  const status = await billingStatuses.find(key.companyId);
+  const payer = payerOf(key, nowMs, status?.budgets);
   const facts = {
     requestId: chargeCallId,
     endpoint: 'responses',
@@ -188,6 +209,7 @@ async function charge(
     nowMs,
     prompts: 1,
     choices: 1,
+    attribution: key.project === null ? null : { project: key.project },
   };
   const ending = {
     outcome: 'SUCCEEDED',

@@ -22,7 +22,7 @@ import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-a
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { AbandonedCount, AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { beginsWithDay, type Clock } from '../../ports/clock.ts';
 import { type Database, isDatabaseUnavailable } from '../../ports/database.ts';
 import type { Refusal } from '../admission/refusals.ts';
 
@@ -243,17 +243,11 @@ function readGroupBy(given: readonly string[]): readonly Dimension[] | null | 'i
 function timeOf(text: string): UsageBound | null {
   const match = matchIsoTime(text);
   if (match === null) return null;
-  const [whole, year = '', month, day, time] = match;
+  const [whole, year = '', , , time] = match;
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) return null;
-  // Date reads February 30 as a day of March; here it is an error.
-  const atMidnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
-  if (Number.isNaN(atMidnight) || dayText(atMidnight) !== `${year}-${month}-${day}`) return null;
-  const atMs = time === undefined ? atMidnight : Date.parse(whole.toUpperCase());
+  if (!beginsWithDay(whole)) return null;
+  const atMs = Date.parse(whole.toUpperCase());
   return Number.isNaN(atMs) ? null : { atMs, isDay: time === undefined };
-}
-
-function dayText(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 function notATime(param: ParameterName): string {

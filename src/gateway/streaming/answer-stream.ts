@@ -6,10 +6,11 @@ import { type Answering, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
 import { createTierReader } from '../json/reported-tiers.ts';
+import type { Usage } from '../json/reported-usage.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
 import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
-import { createUsageTap } from './usage-tap.ts';
+import { createUsageTap, type UsageTap } from './usage-tap.ts';
 
 /** Reasons for streams that were read on after their client disconnected: billed, and not billed. */
 const DRAINED = 'drained';
@@ -34,7 +35,8 @@ const ERROR_EVENT = 'upstream-error-event';
  *   at the upstream's end       succeeded, or failed and free if no usage was reported (G-30, G-31)
  *   broken by the upstream      failed and free; one event with the error, no [DONE] (G-38)
  *   the client disconnects      succeeded if usage had arrived; otherwise the upstream is aborted and the call is failed
- *                               and free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
+ *                               and free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts).
+ *                               So it is, too, if the usage may be of one of several answers
  */
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
@@ -44,7 +46,9 @@ export function answerStream(answering: Answering): Response {
   const tiers = call.tiers == null ? null : createTierReader(wire);
   const tap = createUsageTap({
     ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses, tiers },
+    hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
     hidesCosts: answering.hidesCosts,
+    totalHasReasoning: answering.totalHasReasoning,
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
@@ -64,8 +68,7 @@ export function answerStream(answering: Answering): Response {
     return answer.body.lacksUsage?.() === true ? null : tap.usage();
   }
 
-  function ending(withoutUsage: string) {
-    const tokens = usage();
+  function ending(withoutUsage: string, tokens = usage()) {
     const isPaid = tokens !== null;
     if (!isPaid) parts.unpaidEndings.note(call.key.id);
     return {
@@ -121,12 +124,14 @@ export function answerStream(answering: Answering): Response {
   }
 
   async function leaveOnce(): Promise<void> {
-    const isPaid = usage() !== null;
+    const tokens = usageSoFar(usage(), tap, isDone);
+    const isPaid = tokens !== null;
+    const isFinal = isPaid && tap.isOfAll();
     // If it cannot be counted, the call is free, as documented.
-    const fate = isPaid ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
+    const fate = isFinal ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
     if (fate === 'free') {
       abortUpstream();
-      await end({ ...ending(CLIENT_LEFT), ...made(null, isPaid) });
+      await end({ ...ending(CLIENT_LEFT, tokens), ...made(null, isPaid) });
       return;
     }
     const drain = drainUpstream();
@@ -136,32 +141,36 @@ export function answerStream(answering: Answering): Response {
 
   /** Meanwhile the call keeps its hold and its slot in flight. */
   async function drainUpstream(): Promise<void> {
-    const isWhole = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
+    const read = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
     abortUpstream();
-    const isBilled = isWhole && usage() !== null;
+    const tokens = usageSoFar(usage(), tap, isDone || read === 'whole');
+    const isBilled = read !== 'broken' && tokens !== null;
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
     const ended = isBilled
-      ? { ...ending(CLIENT_LEFT), reason: DRAINED }
+      ? { ...ending(CLIENT_LEFT, tokens), reason: DRAINED }
       : { ...free, estimatedTokens: lost(), copy };
     await end({ ...ended, ...made(drained, isBilled) });
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
 
-  /** Returns false if the upstream broke the stream. Usage reported before the deadline counts. */
-  async function readToEnd(deadlineMs: number): Promise<boolean> {
+  /** Usage reported before the deadline counts. */
+  async function readToEnd(deadlineMs: number): Promise<'whole' | 'part' | 'broken'> {
     // The chunk of a read that was pending when the client disconnected is part of the stream.
     let next = await (pending === undefined ? nextUntil(deadlineMs) : pendingUntil(pending, deadlineMs));
     for (; next !== null && typeof next !== 'string'; next = await nextUntil(deadlineMs)) {
       const passed = tap.push(next);
       isDone = passed.done;
       store(passed.bytes);
-      if (passed.broken !== null) return false;
+      if (passed.broken !== null) return 'broken';
     }
+    // Unless it is this process that stops reading.
+    if (next === 'broken' && !isDone && !upstreamAbort.aborted) return 'broken';
     const { bytes, doneBytes, broken } = tap.end();
     store(bytes);
     store(doneBytes);
     drained = doneBytes;
-    return broken === null || broken === 'cut-off';
+    if (broken !== null && broken !== 'cut-off') return 'broken';
+    return next === null ? 'whole' : 'part';
   }
 
   function nextUntil(deadlineMs: number): BodyRead | Promise<BodyRead> {
@@ -269,4 +278,13 @@ export function answerStream(answering: Answering): Response {
     }
   }
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
+}
+
+/**
+ * The usage of a stream that may not have ended. Zero tokens are not the count of an answer of which some text has arrived:
+ * some providers report zeros in every chunk.
+ */
+function usageSoFar(tokens: Usage | null, tap: UsageTap, hasEnded: boolean): Usage | null {
+  if (tokens === null || tokens.completionTokens > 0 || hasEnded) return tokens;
+  return tap.contentBytes() === 0 ? tokens : null;
 }

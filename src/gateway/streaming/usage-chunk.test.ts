@@ -55,6 +55,8 @@ describe('G-13 the usage chunk of a client that did not ask for it', () => {
     ['without [DONE]', [content('a'), last]],
     ['without its blank line', [content('a'), last.trimEnd()]],
     ['twice', [content('a'), last, last, DONE]],
+    ['without choices', [content('a'), chunk({ usage }), DONE]],
+    ['with choices that are null', [content('a'), chunk({ choices: null, usage }), DONE]],
     [
       'over several lines',
       [content('a'), `data: {"choices":[],\ndata: "usage":${JSON.stringify(usage)}}\n\n`, DONE],
@@ -73,7 +75,6 @@ describe('G-13 the usage chunk of a client that did not ask for it', () => {
     ['usage beside a choice', chunk({ choices: [{ delta: {}, finish_reason: 'stop' }], usage })],
     ['usage that is null', chunk({ choices: [], usage: null })],
     ['no usage', chunk({ choices: [], prompt_filter_results: [] })],
-    ['no choices at all', chunk({ usage })],
     ['usage in a choice', chunk({ choices: [{ usage }] })],
     ['usage elsewhere', chunk({ choices: [], x_groq: { usage } })],
     ['a number as usage', chunk({ choices: [], usage: 7 })],

@@ -187,6 +187,18 @@ describe('the tap', () => {
       expect(tap.usage()).toEqual(counted(0, 0));
     });
 
+    test.each([
+      ['in every chunk', [content('a'), chunk({ usage: { ...used(8, 9), total_tokens: 500 } }), DONE]],
+      ['in a choice', [chunk({ choices: [{ usage: { ...used(8, 9), total_tokens: 500 } }] }), DONE]],
+    ])('reasoning in the total counts if the target reports it so, usage %s', (_, events) => {
+      const read = (totalHasReasoning: boolean) => {
+        const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 10_000, totalHasReasoning });
+        for (const event of events) tap.push(new TextEncoder().encode(event));
+        return tap.usage();
+      };
+      expect([read(true), read(false)]).toEqual([counted(8, 492), counted(8, 9)]);
+    });
+
     test('it is known before the stream has ended, for a client that disconnects then', () => {
       const tap = openTap();
       tap.say(chunk({ usage: used(7) }) + content('a').slice(0, 20));

@@ -1,13 +1,8 @@
-import {
-  createRestampedBytes,
-  createStreamUsage,
-  isErrorAt,
-  isUsageChunkAt,
-  type Usage,
-} from '../json/answer-body.ts';
+import { createRestampedBytes, isErrorAt, isUsageChunkAt } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
 import type { TierReader } from '../json/reported-tiers.ts';
+import { createStreamUsage, type Usage } from '../json/reported-usage.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
 import type { ToolUseCounter } from '../json/tool-uses.ts';
 import {
@@ -43,6 +38,8 @@ export interface UsageTap {
   errorText(): string;
   /** The last usage that could be read (G-30), even if the stream broke later; null if there is none yet. */
   usage(): Usage | null;
+  /** False if that usage may be of one of several answers only: it stood beside a choice. */
+  isOfAll(): boolean;
   /**
    * Bytes of text that the model has written so far, to estimate the cost of a broken call (G-31). Counted as escaped in
    * JSON: an escaped quote counts as two.
@@ -85,8 +82,15 @@ interface UsageTapOptions {
   readonly toolUses?: ToolUseCounter | null;
   /** Null if the price of the call does not depend on a tier. */
   readonly tiers?: TierReader | null;
+  /**
+   * Whether the stream has several answers. Where a client asks vLLM for usage in every chunk, each counts the answer that it
+   * belongs to; only the last chunk, without choices, counts all of them.
+   */
+  readonly hasSeveral?: boolean;
   /** Whether what the provider charges for the call is removed. */
   readonly hidesCosts?: boolean;
+  /** See `TargetWire`; only for chat completions. */
+  readonly totalHasReasoning?: boolean;
 }
 
 const COLON = 0x3a;
@@ -110,14 +114,17 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     hidesUsageChunk = false,
     toolUses = null,
     tiers = null,
+    hasSeveral = false,
     hidesCosts = false,
+    totalHasReasoning = false,
   } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
   const held = createRestampedBytes(alias);
   const fields = createAnswerFields(inner, hidesCosts);
-  const counted = createStreamUsage(wire);
+  const counted = createStreamUsage(wire, totalHasReasoning);
+  let isOfAll = true;
   let contentBytes = 0;
   let events = 0;
   let responseId: string | null = null;
@@ -177,6 +184,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     if (inner !== null && !takeOwnEvent(bytes)) return breakByEvent(event);
     contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
     if (fields.isWhole) counted.note(bytes, start, end, fields);
+    if (hasSeveral && fields.isWhole && fields.usageEnd > 0) isOfAll = isUsageChunkAt(bytes, start, end);
     if (toolUses !== null && fields.isWhole) toolUses.note(bytes, start, end, fields);
     if (tiers !== null && fields.isWhole) tiers.note(bytes, start, end, fields);
     if (hidesUsageChunk && fields.isWhole && fields.usageEnd > 0 && isUsageChunkAt(bytes, start, end)) {
@@ -250,6 +258,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     },
     errorText: () => errorText,
     usage: counted.usage,
+    isOfAll: () => isOfAll,
     contentBytes: () => contentBytes,
     events: () => events,
     responseId: () => responseId,

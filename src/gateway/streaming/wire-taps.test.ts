@@ -128,6 +128,14 @@ describe('usage', () => {
     expect(hear('messages', twice).usage).toEqual({ promptTokens: 5, cachedTokens: 0, completionTokens: 9 });
   });
 
+  test('of Messages keeps a corrected prompt that a later event does not repeat, and no wrong one', () => {
+    const late = started({ input_tokens: 0 }) + delta({ input_tokens: 500, cache_read_input_tokens: 20 });
+    const more = delta({ input_tokens: -1, output_tokens: 3 }) + delta({ output_tokens: 9 });
+    expect(hear('messages', late + more).usage).toEqual({
+      ...{ promptTokens: 520, cachedTokens: 20, completionTokens: 9 },
+    });
+  });
+
   test('that is implausible is ignored', () => {
     expect(hear('messages', started({ input_tokens: -1 }) + delta({ output_tokens: 2 })).usage).toBeNull();
     const most = Number.MAX_SAFE_INTEGER;

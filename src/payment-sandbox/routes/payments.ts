@@ -83,6 +83,11 @@ async function createSession(turn: Turn, { params }: Call): Promise<Stripe.Check
   if (lines.some((line) => line.currency !== currency)) {
     throw invalid('All prices on a Checkout Session must have the same currency.', 'line_items');
   }
+  const wanted = params.text('currency', 3) ?? currency;
+  if (wanted !== currency) {
+    const message = `The price specified supports currencies of \`${currency}\`. This doesn't match the expected currency: \`${wanted}\`.`;
+    throw invalid(message, 'line_items[0][price]');
+  }
   refuseWrongMode(mode, lines);
   const data = params.group('subscription_data');
   const taxes = taxesOf(params, customer);

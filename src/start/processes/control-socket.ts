@@ -16,6 +16,7 @@ import type { Log } from '../../ports/log.ts';
 import { accepted } from '../settings/secrets.ts';
 import type { Parts } from '../wiring/connect.ts';
 import { mailOutbox } from '../wiring/open-mail.ts';
+import { isDataFolderHeld } from './data-folder.ts';
 import { describe, StartProblem } from './lifecycle.ts';
 import type { Opening } from './start-service.ts';
 
@@ -80,23 +81,38 @@ async function readWords(request: Request, clock: Clock): Promise<readonly strin
   return typed.safeParse(json.value).data?.words ?? null;
 }
 
-/** Runs the command in the process that has locked the folder, and returns its exit code. */
+/** The socket opens seconds after the lock of the folder is taken, and again after a restart of the process that serves it. */
+const SOCKET_WITHIN_MS = 60_000;
+const TRY_EVERY_MS = 200;
+/** Nothing was sent: the socket is not there yet, or is one that a killed process left. */
+const NOT_CONNECTED = new Set(['ENOENT', 'ECONNREFUSED']);
+
+/**
+ * Runs the command in the process that has locked the folder, and returns its exit code; null if that process has ended before
+ * it received the command.
+ */
 export async function askThroughSocket(
   dataDir: string,
   words: readonly string[],
-  terminal: Terminal,
-): Promise<number> {
+  { terminal, clock }: { readonly terminal: Terminal; readonly clock: Clock },
+): Promise<number | null> {
   const place = socketPlace(join(dataDir, FILE_NAME));
+  const untilMs = clock.uptimeMs() + SOCKET_WITHIN_MS;
+  let isWaiting = false;
   try {
-    const response = await fetch('http://localhost/', {
-      unix: place.path,
-      method: 'POST',
-      body: JSON.stringify({ words }),
-    });
-    if (!response.ok) throw new Error(`it answered ${response.status}; is it of another version?`);
-    const { exitCode, lines } = answerSchema.parse(await response.json());
-    for (const { kind, line } of lines) terminal[kind](line);
-    return exitCode;
+    for (;;) {
+      try {
+        return await ask(place.path, words, terminal);
+      } catch (error) {
+        const { code = '' } = error as { code?: string };
+        if (!NOT_CONNECTED.has(code)) throw error;
+        if (!isDataFolderHeld(dataDir)) return null;
+      }
+      if (clock.uptimeMs() >= untilMs) throw new Error(`it is not ready after ${SOCKET_WITHIN_MS / 1_000} s`);
+      if (!isWaiting) terminal.complain('the system is starting, or restarting a part: waiting for it');
+      isWaiting = true;
+      await clock.sleep(TRY_EVERY_MS);
+    }
   } catch (error) {
     throw new StartProblem(
       `the process that holds DATA_DIR ${dataDir} cannot be asked (${describe(error)}): try again, or stop it`,
@@ -104,6 +120,18 @@ export async function askThroughSocket(
   } finally {
     place.release();
   }
+}
+
+async function ask(path: string, words: readonly string[], terminal: Terminal): Promise<number> {
+  const response = await fetch('http://localhost/', {
+    unix: path,
+    method: 'POST',
+    body: JSON.stringify({ words }),
+  });
+  if (!response.ok) throw new Error(`it answered ${response.status}; is it of another version?`);
+  const { exitCode, lines } = answerSchema.parse(await response.json());
+  for (const { kind, line } of lines) terminal[kind](line);
+  return exitCode;
 }
 
 /** Lets the command line work on the embedded database while this process has it open. */

@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { until } from '../../../test/doubles/until.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
@@ -11,7 +21,14 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { type Role, readConfiguration } from '../settings/configuration.ts';
 import { accepted, needed, secretsInUse } from '../settings/secrets.ts';
 import { askThroughSocket, openControlSocket } from './control-socket.ts';
-import { isDataFolderHeld, lockDataFolder, prepareDataFolder, usesOfDataFolder } from './data-folder.ts';
+import {
+  explainForeignFiles,
+  isDataFolderHeld,
+  lockDataFolder,
+  prepareDataFolder,
+  refuseFolderOfAnother,
+  usesOfDataFolder,
+} from './data-folder.ts';
 
 let parent: string;
 beforeAll(() => {
@@ -42,6 +59,43 @@ describe("the data folder's lock", () => {
     const problem = /cannot be locked \(.+\): free some disk/;
     expect(() => isDataFolderHeld(folder)).toThrow(problem);
     expect(() => lockDataFolder(folder)).toThrow(problem);
+  });
+});
+
+describe('a folder of another user', () => {
+  const own = process.getuid?.() ?? 0;
+
+  test.skipIf(own !== 0)(
+    'is not opened by a command, as root neither: its files would stop the next start',
+    () => {
+      const folder = mkdtempSync(join(parent, 'foreign-'));
+      // A volume of root that the service may write.
+      refuseFolderOfAnother(folder, 10_001);
+      const database = join(folder, 'database');
+      mkdirSync(database);
+      chownSync(database, 10_001, 10_001);
+      refuseFolderOfAnother(folder, 10_001);
+      for (const user of [0, 10_002]) {
+        expect(() => refuseFolderOfAnother(folder, user)).toThrow(
+          `DATA_DIR ${folder} belongs to another user: run the command as that user (sudo -u '#10001' …)`,
+        );
+      }
+      refuseFolderOfAnother(join(parent, 'nowhere'), own + 1);
+    },
+  );
+
+  test('whose database cannot be opened: files of it that are not of this user are named, otherwise the failure stays', () => {
+    const folder = mkdtempSync(join(parent, 'mixed-'));
+    const failure = new Error('it cannot be opened');
+    mkdirSync(join(folder, 'lost+found'));
+    expect(() => explainForeignFiles(folder, failure, own + 1)).toThrow(failure);
+    const database = join(folder, 'database');
+    mkdirSync(database);
+    expect(() => explainForeignFiles(folder, failure, own)).toThrow(failure);
+    expect(() => explainForeignFiles(folder, failure, own + 1)).toThrow(
+      `DATA_DIR ${folder} has files of another user, such as ${database}: give all of them to this one (chown -R '${own + 1}' ${folder})`,
+    );
+    expect(() => explainForeignFiles(folder, failure, 0)).toThrow(failure);
   });
 });
 
@@ -176,13 +230,25 @@ describe('the control socket', () => {
     answerCipher: () => Promise.reject(new Error('not in this test')),
     migrate: async () => ['0007_seven'],
   };
+  const clock = createManualClock();
+  async function whileTimePasses<T>(work: Promise<T>): Promise<T> {
+    let isOver = false;
+    void work.finally(() => {
+      isOver = true;
+    });
+    await until(async () => {
+      await clock.advance(1_000);
+      return isOver;
+    });
+    return await work;
+  }
   async function ask(folder: string, ...words: string[]) {
     const lines: string[] = [];
     const terminal = {
       print: (line: string) => void lines.push(line),
       complain: (line: string) => void lines.push(`! ${line}`),
     };
-    const exitCode = await askThroughSocket(folder, words, terminal);
+    const exitCode = await askThroughSocket(folder, words, { terminal, clock });
     return { exitCode, lines };
   }
 
@@ -202,13 +268,43 @@ describe('the control socket', () => {
     }
   });
 
-  test('a socket file left by a killed process does not block a start; a command sent to it fails', async () => {
+  test('a command waits for the socket while the folder is locked, as after a kill, and is sent once', async () => {
     const folder = join(parent, 'left');
-    lockDataFolder(folder).release();
-    writeFileSync(join(folder, 'control.sock'), '');
-    expect(await ask(folder, 'migrate').catch((error: Error) => error.message)).toContain('cannot be asked');
+    const held = lockDataFolder(folder);
+    const server = Bun.spawnSync([
+      process.execPath,
+      ...[
+        '-e',
+        "Bun.serve({ unix: process.argv[1], fetch: () => new Response() }); process.kill(process.pid, 'SIGKILL')",
+      ],
+      join(folder, 'control.sock'),
+    ]);
+    expect(server.signalCode).toBe('SIGKILL');
+    const asked = ask(folder, 'migrate');
+    await until(() => clock.pendingTimers() === 1);
     const socket = openControlSocket(folder, system, createSilentLog());
-    expect(await ask(folder, 'migrate')).toMatchObject({ exitCode: 0 });
+    expect(await whileTimePasses(asked)).toEqual({
+      exitCode: 0,
+      lines: [
+        '! the system is starting, or restarting a part: waiting for it',
+        'applied 0007_seven',
+        'changes applied: 1',
+      ],
+    });
     await socket.close();
+    held.release();
+  });
+
+  test('a command gives up on a process without a socket, and works by itself once the folder is free', async () => {
+    const folder = join(parent, 'without');
+    const held = lockDataFolder(folder);
+    const gaveUp = ask(folder, 'migrate').catch((error: Error) => error.message);
+    expect(await whileTimePasses(gaveUp)).toContain(
+      'cannot be asked (it is not ready after 60 s): try again',
+    );
+    const asked = ask(folder, 'migrate');
+    await until(() => clock.pendingTimers() === 1);
+    held.release();
+    expect(await whileTimePasses(asked)).toMatchObject({ exitCode: null });
   });
 });

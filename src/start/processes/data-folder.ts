@@ -1,10 +1,22 @@
 import { SQLiteError, Database as Sqlite } from 'bun:sqlite';
-import { existsSync, mkdirSync, readFileSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Configuration } from '../settings/configuration.ts';
 import { describe, StartProblem } from './lifecycle.ts';
 
 const LOCK_FILE = 'lock';
+const DATABASE = 'database';
+const ROOT = 0;
 /** The embedded database, its log and one checkpoint need about 80 MB; with less than this, a start could fail halfway. */
 const LEAST_FREE_BYTES = 128 * 1024 * 1024;
 
@@ -76,6 +88,46 @@ export function lockDataFolder(path: string): DataFolder {
   }
   writeFileSync(holderFile, String(process.pid), { mode: 0o600 });
   return { path, release: () => lock.close() };
+}
+
+/**
+ * For a command that would open the embedded database itself: the files that it creates there, as root too, could not be read
+ * by the owner of the database, whose next start would fail.
+ */
+export function refuseFolderOfAnother(path: string, user = process.getuid?.()): void {
+  if (user === undefined || !existsSync(path)) return;
+  const database = join(path, DATABASE);
+  const owner = statSync(existsSync(database) ? database : path).uid;
+  // A volume may be of root and written by a group. Files that root left in it are named when they cannot be opened.
+  if (owner === user || owner === ROOT) return;
+  throw new StartProblem(
+    `DATA_DIR ${path} belongs to another user: run the command as that user (sudo -u '#${owner}' …), or while the system runs`,
+  );
+}
+
+/**
+ * Says what to do if the database cannot be opened and some of its files are of another user than this process. Files beside
+ * it, such as `lost+found` of a volume, do not matter, and root can read all of them.
+ */
+export function explainForeignFiles(path: string, error: unknown, user = process.getuid?.() ?? ROOT): never {
+  const database = join(path, DATABASE);
+  const foreign = user === ROOT || !existsSync(database) ? null : foreignFileIn(database, user);
+  if (foreign === null) throw error;
+  throw new StartProblem(
+    `DATA_DIR ${path} has files of another user, such as ${foreign}: give all of them to this one (chown -R '${user}' ${path})`,
+  );
+}
+
+/** A folder of another user is found before it is read, which may be refused. */
+function foreignFileIn(path: string, user: number): string | null {
+  const file = lstatSync(path);
+  if (file.uid !== user) return path;
+  if (!file.isDirectory()) return null;
+  for (const name of readdirSync(path)) {
+    const foreign = foreignFileIn(join(path, name), user);
+    if (foreign !== null) return foreign;
+  }
+  return null;
 }
 
 /** Whether another process has locked the folder. */

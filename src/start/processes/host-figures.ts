@@ -1,7 +1,7 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
 import type { Clock } from '../../ports/clock.ts';
-import type { HostFigures } from '../../ports/host-figures.ts';
+import type { HostFigures } from '../../ports/process-figures.ts';
 
 /** Reads within this time share one figure: the kernel counts in hundredths of a second. */
 const SHORTEST_LOOK_MS = 1_000;

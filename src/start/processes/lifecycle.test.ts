@@ -70,3 +70,16 @@ describe('a stop', () => {
     expect(hanging.exits).toEqual([1]);
   });
 });
+
+test('a process whose standard error is a closed pipe runs on', async () => {
+  const program = `import { run } from ${JSON.stringify(`${import.meta.dir}/lifecycle.ts`)};
+    await run('command-line', async () => {
+      await Bun.stdin.text();
+      await new Promise((resolve) => process.stderr.write('ready', () => setTimeout(resolve, 0)));
+      process.stdout.write('runs');
+    });`;
+  const child = Bun.spawn([process.execPath, '-e', program], { stdin: 'pipe', stderr: 'pipe' });
+  await child.stderr.cancel();
+  await child.stdin.end();
+  expect([await new Response(child.stdout).text(), await child.exited]).toEqual(['runs', 0]);
+});

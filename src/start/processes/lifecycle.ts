@@ -15,6 +15,8 @@ import {
 export async function run(role: Role, start: (configuration: Configuration) => Promise<void>): Promise<void> {
   // Files that this process writes (secrets, the database, the socket) are accessible to their owner only.
   process.umask(0o077);
+  // A reader that has closed the pipe must not end the process, which writes there that it is ready.
+  process.stderr.on('error', () => {});
   const read = readConfiguration(role, ownEnvironment());
   if (read.outcome === 'refused') {
     const { size } = new Set(read.problems.map((problem) => /^\w+/.exec(problem)?.[0]));

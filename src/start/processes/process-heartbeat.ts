@@ -13,7 +13,7 @@ import {
   startProcessHeartbeat,
 } from '../../domain/processes/service-processes.ts';
 import type { DependencyChecks } from '../../http/health.ts';
-import type { HostFigures } from '../../ports/host-figures.ts';
+import type { HostFigures } from '../../ports/process-figures.ts';
 import { checksOf } from '../wiring/open-server.ts';
 import type { ServiceOpening } from './start-service.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { openProcessFigures } from './start-service.ts';
@@ -26,4 +26,18 @@ test('A-8 memory, CPU and uptime are those of this process', () => {
   expect(memory.residentBytes).toBeGreaterThan(10_000_000);
   expect(cpuSeconds).toBeGreaterThan(0);
   expect(Math.abs(uptimeSeconds - process.uptime())).toBeLessThanOrEqual(5);
+});
+
+test('without a free descriptor the memory cannot be read: the last known figures are reported', () => {
+  const figures = openProcessFigures(createManualClock(), () => 0);
+  const { memory } = figures();
+  const fails = (): never => {
+    throw new Error('Failed to get memory usage');
+  };
+  const memoryUsage = spyOn(process, 'memoryUsage').mockImplementation(Object.assign(fails, { rss: fails }));
+  try {
+    expect(figures().memory).toEqual(memory);
+  } finally {
+    memoryUsage.mockRestore();
+  }
 });

@@ -2,10 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
 import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
 import type { Listening } from '../../http/listen.ts';
-import { processMetrics } from '../../http/metrics.ts';
+import { localFaultMetrics, processMetrics } from '../../http/metrics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { HostFigures } from '../../ports/host-figures.ts';
-import type { ProcessFigures } from '../../ports/process-figures.ts';
+import type { HostFigures, ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type AttachedParts, connect, isTextLog, type Parts } from '../wiring/connect.ts';
 import { readyTexts } from './announce-ready.ts';
@@ -55,6 +54,7 @@ export async function startService(
     const { begin: stop, onSignal } = createStop(parts, closings, configuration.shutdownTimeoutMs);
     const hostFigures = openHostFigures({ clock: parts.clock, dataDir: configuration.dataDir });
     const figures = { processFigures, hostFigures, metrics };
+    metrics.add(localFaultMetrics(parts.localFaults.counts));
     metrics.add(processMetrics({ figures: processFigures, pool: parts.database.pool }));
     const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, ...figures, stop });
     process.on('SIGTERM', onSignal);
@@ -110,6 +110,17 @@ export function openProcessFigures(clock: Clock, databaseStepBacks: () => number
     };
   };
   let before = read();
+  let memory = process.memoryUsage();
+
+  /** The runtime reads a file for it, which fails without a free descriptor: metrics are needed then more than ever. */
+  function readMemory(): NodeJS.MemoryUsage {
+    try {
+      memory = process.memoryUsage();
+    } catch {
+      // The last known figures are shown.
+    }
+    return memory;
+  }
 
   function beginWindow(): void {
     clock.after(DELAY_WINDOW_MS, () => {
@@ -121,7 +132,7 @@ export function openProcessFigures(clock: Clock, databaseStepBacks: () => number
   beginWindow();
 
   return () => {
-    const { rss, heapUsed, external } = process.memoryUsage();
+    const { rss, heapUsed, external } = readMemory();
     const { user, system } = process.cpuUsage();
     const now = read();
     return {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +74,26 @@ describe('the parent of several processes', () => {
     await until(() => pauses().length >= 3);
     expect(pauses().slice(0, 3)).toEqual([500, 1_000, 2_000]);
     expect(parent.pids()).toContain(other);
+  });
+
+  test('where the machine gives no further process, the parent continues and tries again', async () => {
+    const spawn = spyOn(Bun, 'spawn');
+    const fail = () => {
+      throw new Error('EMFILE: too many open files');
+    };
+    const failures = () => entries.filter(({ message }) => message.endsWith('could not be started')).length;
+    try {
+      spawn.mockImplementationOnce(fail);
+      expect(await parent.replaceAll()).toBe('kept');
+      const [dying = 0] = parent.pids();
+      spawn.mockImplementationOnce(fail);
+      process.kill(dying, 'SIGKILL');
+      await until(() => failures() === 2);
+    } finally {
+      spawn.mockRestore();
+    }
+    await until(() => parent.pids().length === 2);
+    expect(await parent.replaceAll()).toBe('replaced');
   });
 
   test('a process that hangs is killed and restarted', async () => {

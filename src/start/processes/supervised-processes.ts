@@ -70,6 +70,16 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
     return started;
   }
 
+  /** Null without descriptors, memory or room for a process: this process continues, and may try again. */
+  function tryToStart(): ChildProcess | null {
+    try {
+      return start();
+    } catch (error) {
+      log.error(`a ${what} process could not be started`, { reason: describe(error) });
+      return null;
+    }
+  }
+
   function take(place: number, taker: ChildProcess, pauseMs: number): void {
     places[place] = taker;
     taker.ended.then((ending) => {
@@ -85,15 +95,21 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
     log.error(`a ${what} process ended and is started again`, {
       ...{ place, exitCode, signalCode, readyForMs, afterMs: pauseMs },
     });
+    startAfter(place, pauseMs, nextPauseMs);
+  }
+
+  function startAfter(place: number, pauseMs: number, nextPauseMs: number): void {
     clock.after(pauseMs, () => {
       if (isStopping || places[place] !== null) return;
-      take(place, start(), nextPauseMs);
+      const started = tryToStart();
+      if (started !== null) return take(place, started, nextPauseMs);
+      startAfter(place, nextPauseMs, Math.min(nextPauseMs * 2, LONGEST_PAUSE_MS));
     });
   }
 
   async function replaceOne(place: number): Promise<boolean> {
-    const next = start();
-    if ((await next.began) === 'ended' || isStopping) return false;
+    const next = tryToStart();
+    if (next === null || (await next.began) === 'ended' || isStopping) return false;
     const old = places[place] ?? null;
     take(place, next, FIRST_PAUSE_MS);
     old?.retire();

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { configuredAddresses, consoleUrl, gatewayUrl, reachable } from './addresses.ts';
+import { addressesToSet, configuredAddresses, consoleUrl, gatewayUrl, reachable } from './addresses.ts';
 import { readConfiguration } from './configuration.ts';
 
 function configured(environment: Record<string, string>) {
@@ -28,4 +28,11 @@ test('the console and the gateway are at the configured addresses, else at their
   ]);
   const set = configured({ CONSOLE_URL: 'https://a.example/', GATEWAY_URL: 'https://b.example/' });
   expect([consoleUrl(set), gatewayUrl(set)]).toEqual(['https://a.example', 'https://b.example/llm/v1']);
+  expect(addressesToSet(own)).toEqual([]);
+  const [isProduction, address] = [true, 'https://a.example'];
+  expect(addressesToSet({ isProduction, consoleUrl: null, gatewayUrl: null })).toEqual([
+    'CONSOLE_URL',
+    'GATEWAY_URL',
+  ]);
+  expect(addressesToSet({ isProduction, consoleUrl: address, gatewayUrl: address })).toEqual([]);
 });

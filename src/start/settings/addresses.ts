@@ -25,6 +25,17 @@ export function gatewayUrl(configuration: Configuration): string {
   return `${origin.replace(/\/+$/, '')}/llm/v1`;
 }
 
+/** The settings without which links in mails and in the console lead to this machine, where only its own users get. */
+export function addressesToSet({
+  isProduction,
+  consoleUrl,
+  gatewayUrl,
+}: Pick<Configuration, 'isProduction' | 'consoleUrl' | 'gatewayUrl'>): readonly string[] {
+  if (!isProduction) return [];
+  const addresses = { CONSOLE_URL: consoleUrl, GATEWAY_URL: gatewayUrl };
+  return Object.entries(addresses).flatMap(([name, address]) => (address === null ? [name] : []));
+}
+
 /** A server that listens on all interfaces is reached through loopback. */
 export function reachable(url: string): string {
   return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, 'http://127.0.0.1');

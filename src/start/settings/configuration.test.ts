@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment, type Role, readConfiguration } from './configuration.ts';
-import { settingsPage } from './settings.ts';
+import { settingsPage } from './settings-page.ts';
 
 const fetches = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 const strong = 'k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E';
@@ -103,6 +103,21 @@ describe('configuration', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toStartWith('DATABASE_URL must be an address that begins with postgres://');
     expect(problems[0]).not.toContain('hunter2');
+  });
+
+  test('a password with characters that end a host is refused: its beginning would be shown as a port', () => {
+    const addresses = ['postgres://u:12/34@db/x', 'postgres://u:12#34@db/x', 'postgres://u:p?w@db/x'];
+    const after = 'postgres://u:pass@db/x?application_name=a@b';
+    for (const DATABASE_URL of [...addresses, 'postgres://u:pa/ss@db/x', after]) {
+      expect(problemsOf('everything', { ...fetches, DATABASE_URL })).toEqual([
+        `DATABASE_URL must have its user and password percent-encoded, as %2F for /, %23 for # and %25 for %, and an @ after the host as %40; what is set is not`,
+      ]);
+    }
+    const encoded = {
+      DATABASE_URL: 'postgres://u:1%2F@2@db/x?sslmode=require',
+      REDIS_URL: 'redis://:a%23@c/1',
+    };
+    expect(problemsOf('everything', { ...fetches, ...encoded, SMTP_URL: 'smtp://mail/' })).toEqual([]);
   });
 
   test('addresses that would fail later are refused: of servers, of the sender of mail, of the gateway', () => {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Ceilings } from '../../domain/accounts/ceilings.ts';
 import type { LogLevel } from '../../ports/log.ts';
 import type { UsesProxy } from '../../ports/outgoing-addresses.ts';
-import { httpProxyOf } from './http-proxy.ts';
+import { exceptOwnHosts, httpProxyOf } from './http-proxy.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { type OidcConfiguration, oidcOf, refuseHalfOidc } from './oidc-settings.ts';
 import {
@@ -155,7 +155,7 @@ type ReadConfiguration =
 
 /** The environment of this process. Only this function reads it. */
 export function ownEnvironment(): Environment {
-  return process.env;
+  return exceptOwnHosts(process.env);
 }
 
 /** Reports all problems at once, each with what to do. */

@@ -5,11 +5,11 @@ import { hostPorts, permission, secret, text, url, whole } from './setting-forms
 export const DATABASE_SETTINGS = {
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],
-    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`: a database with the encoding UTF8 that its user owns. Without it, the embedded database. `?sslmode=` is `disable` (the default), `prefer`, `require`, `verify-ca` or `verify-full`.',
+    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`: a database with the encoding UTF8 that its user owns. Special characters of the password are percent-encoded (`%2F` for `/`). Without it, the embedded database. `?sslmode=` is `disable` (the default), `prefer`, `require`, `verify-ca` or `verify-full`.',
   ),
   DATABASE_DIRECT_URL: url(
     ['postgres:', 'postgresql:'],
-    'PostgreSQL itself, where `DATABASE_URL` is a pooler in transaction mode such as PgBouncer: notices are heard there, one connection a process. docs/scaling.md.',
+    'PostgreSQL itself, if `DATABASE_URL` is a pooler in transaction mode such as PgBouncer. Notices are received there, on one connection for each process. docs/scaling.md.',
   ),
   DATABASE_PASSWORD_FILE: text(
     null,
@@ -23,7 +23,7 @@ export const DATABASE_SETTINGS = {
     1,
     500,
     10,
-    'Connections to PostgreSQL of each process; one more of those that hear notices. docs/scaling.md has the arithmetic.',
+    'Connections of each process to PostgreSQL. Processes that receive notices have one more. docs/scaling.md says how to size it.',
   ),
   DATABASE_MAX_WAITING: whole(
     1,

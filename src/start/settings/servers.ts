@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RedisTopology } from '../../adapters/shared-state/redis/topology.ts';
+import { ENCODED_PASSWORD } from './setting-forms.ts';
 import type { SettingValues } from './settings.ts';
 
 /** The addresses of PostgreSQL and Redis and how to connect; null selects the embedded part. */
@@ -32,7 +33,9 @@ export function refuseWrongServers(values: SettingValues, problems: string[]): v
   refuseUnreadable(values, problems);
   for (const name of ['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const) {
     const address = values[name];
-    const mode = address === null ? null : new URL(address).searchParams.get('sslmode');
+    const url = address === null ? null : new URL(address);
+    if (url !== null && !isDecodable(url)) problems.push(`${name} ${ENCODED_PASSWORD}`);
+    const mode = url?.searchParams.get('sslmode') ?? null;
     if (mode === null) continue;
     if (!SSL_MODES.includes(mode)) problems.push(`${name}: sslmode must be one of ${SSL_MODES.join(', ')}`);
     else if (values.DATABASE_CA_FILE !== null && UNVERIFIED.includes(mode)) {
@@ -51,6 +54,16 @@ export function refuseWrongServers(values: SettingValues, problems: string[]): v
   }
   if (values.REDIS_NODES.length > 0 && !REDIS_CLUSTER && REDIS_SENTINEL_NAME === null) {
     problems.push('REDIS_NODES needs REDIS_CLUSTER or REDIS_SENTINEL_NAME, which says what the nodes are');
+  }
+}
+
+/** The runtime's client of PostgreSQL does not connect otherwise. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(`${username} ${password}`);
+    return true;
+  } catch {
+    return false;
   }
 }
 

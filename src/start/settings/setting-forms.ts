@@ -56,10 +56,14 @@ export function port(fallback: number, meaning: string) {
   return whole(0, 65_535, fallback, meaning);
 }
 
+export const ENCODED_PASSWORD =
+  'must have its user and password percent-encoded, as %2F for /, %23 for # and %25 for %, and an @ after the host as %40';
+
 export function url(protocols: readonly string[], meaning: string) {
   const complaint = `must be an address that begins with ${protocols[0]}// and names a host`;
   const schema = z
     .string()
+    .refine(hasEncodedPassword, ENCODED_PASSWORD)
     .refine((value) => {
       const parsed = URL.parse(value);
       return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
@@ -71,6 +75,15 @@ export function url(protocols: readonly string[], meaning: string) {
     meaning,
     isSecret: true as const,
   };
+}
+
+/**
+ * A password may contain the characters that end the host, such as the slashes of base64: the user would be taken for the host,
+ * and the beginning of the password, which messages would then show, for its port.
+ */
+function hasEncodedPassword(address: string): boolean {
+  const [, credentials = ''] = /^[^/]*:\/\/(.*)@/s.exec(address) ?? [];
+  return !/[/?#\s]/.test(credentials);
 }
 
 /** The address that servers listen on, or a name for it. */

@@ -123,7 +123,7 @@ export const SETTINGS = {
     0,
     100_000,
     1_000,
-    'How many projects, end users and tags, of each, a company has rows of its own for in the usage of a day; further ones are added up as `(other)`. Budgets are exact for every name.',
+    'How many projects, how many end users and how many tags the usage of a company and day lists by name. Further ones are added up as `(other)`. Budgets are exact for every name.',
   ),
   USAGE_NAMES_KEEP_MONTHS: whole(
     0,
@@ -144,25 +144,29 @@ export const SETTINGS = {
   ),
   ...REDIS_SETTINGS,
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
-  JWT_SECRET_ALSO: secret(`A second one whose tokens are accepted too. ${WHILE_CHANGED}`),
+  JWT_SECRET_ALSO: secret(
+    `A second secret: tokens that are signed with it are accepted too. ${WHILE_CHANGED}`,
+  ),
   REQUIRE_SUPER_ADMIN_TOTP: truth(
     'false, in production true',
     'Whether super admins must set up two-factor authentication before they have their permissions.',
   ),
   INTERNAL_TOKEN: secret(
-    'Opens the internal routes of the AI service, which needs it, and `/operations` of the backend.',
+    'Token for the internal routes of the AI service, which needs it, and for `/operations` of the backend.',
   ),
-  INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
+  INTERNAL_TOKEN_ALSO: secret(`A second token that is accepted too. ${WHILE_CHANGED}`),
   METRICS_TOKEN: secret(
-    'Opens `/metrics` of all services and nothing else. Without it INTERNAL_TOKEN opens them, with it no longer.',
+    'Token for `/metrics` of all services and nothing else. INTERNAL_TOKEN is accepted there only if this one is not set.',
   ),
-  METRICS_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
+  METRICS_TOKEN_ALSO: secret(`A second token that is accepted too. ${WHILE_CHANGED}`),
   MASTER_KEY: secret(
     'Encrypts provider keys, two-factor secrets, alert channels and stored answers in the database. Needed by all three services.',
   ),
-  MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
+  MASTER_KEY_ALSO: secret(`A second key: what is encrypted under it can be read too. ${WHILE_CHANGED}`),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
-  WEBHOOK_SECRET_ALSO: secret(`A second one whose events are accepted too. ${WHILE_CHANGED}`),
+  WEBHOOK_SECRET_ALSO: secret(
+    `A second secret: events that are signed with it are accepted too. ${WHILE_CHANGED}`,
+  ),
   PAYMENT_PROVIDER_KEY: secret(
     "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
   ),
@@ -186,7 +190,7 @@ export const SETTINGS = {
     'The mail server, as `smtps://user:password@host:465`. Without it mail is only stored in DATA_DIR, to be read there.',
   ),
   MAIL_FROM: mailAddress('no-reply@localhost', 'The sender of all mail.'),
-  MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
+  MAIL_FROM_NAME: text('Turnpike', 'The name of the sender.'),
   OIDC_ISSUER: httpUrl(
     null,
     'An OpenID provider with which people sign in to the console, as `https://login.example.org`. docs/operations.md says how to set it up.',
@@ -208,7 +212,7 @@ export const SETTINGS = {
     'staff=MEMBER',
     'What its values mean, as `staff=MEMBER,finance=COMPANY_ADMIN` with commas. SUPER_ADMIN is given only if it is named here.',
   ),
-  OIDC_NAME: text('single sign-on', 'What the button in the console says.'),
+  OIDC_NAME: text('single sign-on', 'The label of the sign-in button in the console.'),
   SIGN_UP: oneOf(
     ['open', 'invited', 'closed'],
     'open',
@@ -247,7 +251,7 @@ export const SETTINGS = {
     'In production: lets CONSOLE_URL, GATEWAY_URL, PAYMENT_PROVIDER_URL and OIDC_ISSUER begin with `http://` on hosts other than loopback, as in a trusted network.',
   ),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
-  ALIAS_PREFIX: word('svc', 'What comes before the slash in the names of models.'),
+  ALIAS_PREFIX: word('svc', 'The part before the slash in the names of the documented aliases.'),
   IP_REQUESTS_PER_MINUTE: whole(
     0,
     10_000_000,
@@ -272,7 +276,7 @@ export const SETTINGS = {
   ABANDONED_STREAMS: oneOf(
     ['free', 'drain'],
     'free',
-    'What becomes of a stream whose client leaves before its usage has come: `free` aborts it and charges nothing, up to ABANDONED_STREAMS_FREE_PER_HOUR; `drain` reads on for its usage and charges it.',
+    'What happens to a stream whose client leaves before its usage has arrived: `free` aborts it and charges nothing, up to ABANDONED_STREAMS_FREE_PER_HOUR; `drain` reads on for its usage and charges it.',
   ),
   ABANDONED_STREAMS_FREE_PER_HOUR: whole(
     0,
@@ -294,10 +298,10 @@ export const SETTINGS = {
   UNAVAILABLE_TOOLS: oneOf(
     ['refuse', 'drop'],
     'refuse',
-    'What becomes of web search, web fetch and image generation that run at the provider, where the model does not have them enabled, other tools remain and `tool_choice` does not name them: `refuse` the call with 400, or `drop` the tool and name it in `x-turnpike-dropped-tools`. The search that Codex lists in every request is dropped in any case.',
+    'What happens to web search, web fetch and image generation that run at the provider, if they are not enabled for the model, other tools remain and `tool_choice` does not name them: `refuse` the call with 400, or `drop` the tool and name it in `x-turnpike-dropped-tools`. The search that Codex lists in every request is dropped in any case.',
   ),
   TRUSTED_PROXIES: networks(
-    'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
+    'Proxies whose forwarded-for header is trusted: addresses or networks, separated by commas.',
   ),
   ...ALERT_SETTINGS,
   ...CALL_HOOK_SETTINGS,
@@ -353,17 +357,17 @@ export const SETTINGS = {
     'An OpenTelemetry collector, as `http://127.0.0.1:4318`: the gateway sends traces of its calls there. Without it there are none.',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: headerPairs(
-    'What is sent to it besides, as `name=value` with commas between them.',
+    'Headers that are sent to it, as `name=value`, separated by commas.',
   ),
   OTEL_TRACES_SAMPLER_ARG: part(
     '1',
-    'The share of traces that begin here which is recorded, from 0 to 1. Clients that send a `traceparent` decide for their own.',
+    'The share of calls that are traced, from 0 to 1. For calls of clients that send a `traceparent`, the client decides.',
   ),
   LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The minimum level that is logged.'),
   LOG_FORMAT: oneOf(
     ['auto', 'json', 'text'],
     'auto',
-    '`auto` is `text` in a terminal, else `json`, a line an entry.',
+    '`auto` is `text` in a terminal, otherwise `json`, one entry a line.',
   ),
   LOG_KEEP_ROWS: whole(0, 100_000_000, 200_000, 'Log entries stored in the database for the log viewer.'),
   LOG_KEEP_MS: whole(60_000, 365 * DAY_MS, 14 * DAY_MS, 'How long log entries are stored.'),
@@ -371,28 +375,3 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 export type SettingValues = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
-
-/** The whole of docs/configuration.md. */
-export function settingsPage(): string {
-  const rows = Object.entries(SETTINGS).map(([name, { fallback, meaning }]) => {
-    const shown = fallback === null ? '' : fallback.includes(' ') ? fallback : `\`${fallback}\``;
-    return `| \`${name}\` | ${shown} | ${meaning} |`;
-  });
-  return `# Configuration
-
-Settings are environment variables. Without any, everything runs by one command on embedded parts. A process
-that cannot start with what it finds names every problem at once and ends with a code that is not 0. An empty
-value counts as not set. Under \`NODE_ENV=production\` no secret is generated: missing, weak, equal or example secrets,
-public addresses without TLS, the demo world and the payment sandbox are refused.
-
-This page is written by \`npm --silent run turnpike -- settings > docs/configuration.md\`, and a test
-compares it with the code.
-
-| setting | default | meaning |
-|---|---|---|
-${rows.join('\n')}
-
-\`BUN_CONFIG_MAX_HTTP_REQUESTS\` is the runtime's own: the gateway needs at least 1024 of it before the process
-starts, or model calls past 256 at once would queue. The npm scripts and the container image set it.
-`;
-}

@@ -5,6 +5,7 @@ import { migrate } from '../../adapters/database/migrate.ts';
 import { openPglite, openSharedPglite } from '../../adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
 import { readLeftSegment } from '../../adapters/journal/write-ahead-log.ts';
+import { createLocalFaults } from '../../adapters/local-faults/local-faults.ts';
 import {
   type ConsoleLines,
   createConsoleLines,
@@ -16,18 +17,27 @@ import { createLog } from '../../adapters/log/structured-log.ts';
 import { connectChannel } from '../../adapters/request-channel/unix-socket.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { isSharedStateFailure } from '../../adapters/shared-state/input-checks.ts';
 import { openRedisState } from '../../adapters/shared-state/redis.ts';
 import { openRemoteState } from '../../adapters/shared-state/remote.ts';
+import { createUnavailableState } from '../../adapters/shared-state/unavailable.ts';
 import { fillEmailKeys } from '../../domain/accounts/user.ts';
 import { recoverDeferredCalls } from '../../domain/calls/settlement/deferred-calls.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
 import { createStoredLog, type LogTrouble } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, DatabaseFailure } from '../../ports/database.ts';
+import type { LocalFaults } from '../../ports/local-faults.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { lockDataFolder, prepareDataFolder, usesOfDataFolder } from '../processes/data-folder.ts';
+import {
+  explainForeignFiles,
+  lockDataFolder,
+  prepareDataFolder,
+  refuseFolderOfAnother,
+  usesOfDataFolder,
+} from '../processes/data-folder.ts';
 import { type Closing, closeAll, describe, StartProblem } from '../processes/lifecycle.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
@@ -45,6 +55,7 @@ export interface Parts {
   /** For leases, due times and heartbeats, on which all processes must agree. */
   readonly databaseClock: Clock;
   readonly log: Log;
+  readonly localFaults: LocalFaults;
   readonly secrets: Secrets;
   readonly ownSecrets: SecretsInUse;
   readonly database: Database;
@@ -76,8 +87,11 @@ export async function connect(
   const ownLog = openLog(configuration, clock);
   const { log } = ownLog;
   whenClosing('log', ownLog.flush);
+  const localFaults = createLocalFaults({ clock, log });
+  whenClosing('local faults', async () => localFaults.close());
   try {
     if (configuration.postgres === null && attached === null) {
+      if (configuration.role === 'command-line') refuseFolderOfAnother(configuration.dataDir);
       const folder = lockDataFolder(configuration.dataDir);
       whenClosing('data folder', folder.release);
     } else {
@@ -106,6 +120,7 @@ export async function connect(
       clock,
       databaseClock,
       log,
+      localFaults,
       secrets,
       ownSecrets,
       database,
@@ -167,7 +182,7 @@ async function openDatabase(
     return await openPglite({
       ...{ ...bounds, folder: `${configuration.dataDir}/database` },
       ...(isShared ? { shared } : {}),
-    });
+    }).catch((error) => explainForeignFiles(configuration.dataDir, error));
   }
   const applicationName = `turnpike ${configuration.role}`;
   return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
@@ -235,9 +250,17 @@ async function openSharedState(
   if (path !== null) return await openRemoteState({ connect: channelTo(path), log });
   if (redis === null) return createInProcessState({ clock, log });
   return await openRedisState({ ...redis, log }).catch((error: unknown) => {
-    throw new StartProblem(`REDIS_URL: ${describe(error)}`);
+    const problem = `REDIS_URL: ${describe(error)}`;
+    if (configuration.role !== 'command-line' || !isSharedStateFailure(error))
+      throw new StartProblem(problem);
+    process.stderr.write(`turnpike: ${problem} ${WITHOUT_REDIS}\n`);
+    return createUnavailableState(error);
   });
 }
+
+/** Commands only announce their changes there, and what is not announced is read from the database. */
+const WITHOUT_REDIS =
+  'The command goes on without it: running services notice its changes by themselves, within seconds';
 
 const STORED_LOG_TROUBLES: Readonly<Record<LogTrouble['kind'], string>> = {
   'not-written': 'log entries cannot be stored in the database yet: they are tried again',

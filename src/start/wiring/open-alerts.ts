@@ -19,18 +19,19 @@ export function alertParts(parts: Parts): { readonly webhooks: WebhookSender; re
  * Each request connects to an approved address, so that the owner of a name cannot return others the second time. Only
  * what a proxy carries is left to the runtime's fetch, and only there may a name have no address here.
  */
-function openAlertWebhooks({ configuration, clock }: Parts): WebhookSender {
+function openAlertWebhooks({ configuration, clock, localFaults }: Parts): WebhookSender {
   const { usesProxy, alerts } = configuration;
   const rules = {
     clock,
     allowed: alerts.privateNetworks,
     setting: 'ALERT_PRIVATE_NETWORKS',
     hidesInside: true,
+    localFaults,
   };
   const sender = (connects: 'approved' | 'runtime') => {
     const hasProxy = connects === 'runtime';
     const approveHost = rules.allowed === 'all' ? null : createApproveHost({ ...rules, hasProxy });
-    return createWebhookSender({ clock, approveHost, connects });
+    return createWebhookSender({ clock, approveHost, connects, localFaults });
   };
   const direct = sender('approved');
   return usesProxy === null ? direct : senderByRoute({ usesProxy, proxied: sender('runtime'), direct });

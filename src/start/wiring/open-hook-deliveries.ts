@@ -15,5 +15,6 @@ export function hookDeliveryParts(opening: Parts): HookDeliveryParts {
 export function hookWebhooks(parts: Parts): WebhookSender {
   return createWebhookSender({
     ...{ clock: parts.clock, approveHost: openApproveHost(parts), connects: 'runtime' },
+    localFaults: parts.localFaults,
   });
 }

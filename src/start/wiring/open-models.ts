@@ -145,11 +145,13 @@ export function openEngine({
   clock,
   secrets,
   log,
+  localFaults,
   whenClosing,
-}: Pick<Opening, 'clock' | 'secrets' | 'log' | 'whenClosing'>): DocumentEngine {
+}: Pick<Opening, 'clock' | 'secrets' | 'log' | 'whenClosing'> &
+  Partial<Pick<Opening, 'localFaults'>>): DocumentEngine {
   const entry = new URL('./document-engine-thread.ts', import.meta.url);
   const thread = createRequestThread<EngineRequest, EngineResult>({
-    ...{ name: 'document engine', entry, clock, log, ...ENGINE_LIMITS },
+    ...{ name: 'document engine', entry, clock, log, localFaults, ...ENGINE_LIMITS },
   });
   whenClosing('document engine', thread.close);
   const turns = createCompanyTurns(clock, ENGINE_TURNS);
@@ -204,11 +206,12 @@ async function applyConfiguredModels(opening: Opening): Promise<void> {
 export function openApproveHost({
   configuration,
   clock,
-}: Pick<Parts, 'configuration' | 'clock'>): ApproveHost | null {
+  localFaults,
+}: Pick<Parts, 'configuration' | 'clock' | 'localFaults'>): ApproveHost | null {
   const { upstream, usesProxy } = configuration;
   const { privateNetworks: allowed } = upstream;
   const hasProxy = usesProxy !== null;
-  return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy });
+  return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy, localFaults });
 }
 
 /** Only providers over HTTP, for a process that merely tests them. */
@@ -222,14 +225,15 @@ export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
 
 /** Providers over HTTP, and the embedded models, which are loaded on their first call. */
 function openUpstream(opening: Opening): ModelUpstream {
-  const { clock, log, secrets } = opening;
+  const { clock, log, secrets, localFaults } = opening;
   const http = openHttp(opening);
   opening.whenClosing('providers', http.close);
   let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
   opening.whenClosing('embedded models', async () => await (await embedded)?.close());
   async function loadEmbedded() {
     const { createEmbeddedUpstream } = await import('../../adapters/model-upstream/embedded.ts');
-    return createEmbeddedUpstream({ clock, log, encoder: createTextVectors({ clock, log }) });
+    const encoder = createTextVectors({ clock, log, localFaults });
+    return createEmbeddedUpstream({ clock, log, encoder });
   }
   async function sendEmbedded(...call: Parameters<ModelUpstream['send']>) {
     embedded ??= loadEmbedded();
@@ -246,26 +250,33 @@ function openUpstream(opening: Opening): ModelUpstream {
  * Calls that a proxy has to carry use the runtime's fetch, and no direct connection to the provider is tried because it would
  * prove nothing. All others use our own client, which connects to the approved addresses.
  */
-function openHttp({ configuration, clock, log }: Parts): ModelUpstream & { close(): void } {
+function openHttp({ configuration, clock, log, localFaults }: Parts): ModelUpstream & { close(): void } {
   const { upstream, usesProxy } = configuration;
   const { client, privateNetworks: allowed, ...timeouts } = upstream;
-  const parts = { clock, log, ...timeouts };
+  const parts = { clock, log, localFaults, ...timeouts };
   const byFetch = () => {
     const trial = usesProxy === null ? {} : { connect: null };
-    return createHttpUpstream({ ...parts, ...trial, approveHost: openApproveHost({ configuration, clock }) });
+    const approveHost = openApproveHost({ configuration, clock, localFaults });
+    return createHttpUpstream({ ...parts, ...trial, approveHost });
   };
   if (client === 'fetch') return byFetch();
-  const direct = createSocketUpstream({ ...parts, approveHost: createApproveHost({ clock, allowed }) });
+  const approveHost = createApproveHost({ clock, allowed, localFaults });
+  const direct = createSocketUpstream({ ...parts, approveHost });
   return usesProxy === null ? direct : upstreamByRoute({ usesProxy, proxied: byFetch(), direct });
 }
 
 const COUNT_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
 
 /** Counts like the embedded models. The thread and its table are loaded when the first document is counted. */
-function openTokenCount({ clock, log, whenClosing }: Opening): (text: string) => Promise<number> {
+function openTokenCount({
+  clock,
+  log,
+  localFaults,
+  whenClosing,
+}: Opening): (text: string) => Promise<number> {
   const entry = new URL('./token-count-thread.ts', import.meta.url);
   const thread = createRequestThread<string, number>({
-    ...{ name: 'token count', entry, clock, log, ...COUNT_LIMITS },
+    ...{ name: 'token count', entry, clock, log, localFaults, ...COUNT_LIMITS },
   });
   whenClosing('token count', thread.close);
   return (text) => thread.call(text);

@@ -16,6 +16,7 @@ import type { DocsFiles } from '../../http/openapi.ts';
 import type { Database } from '../../ports/database.ts';
 import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
+import { reachable } from '../settings/addresses.ts';
 import { metricsAccess } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 
@@ -79,7 +80,7 @@ interface ServerChoices {
 
 /** Listens, or throws a one-sentence explanation. */
 export function openServer(
-  { configuration, clock, secrets, log }: Parts,
+  { configuration, clock, secrets, log, localFaults }: Parts,
   name: string,
   setting: string,
   port: number,
@@ -89,10 +90,26 @@ export function openServer(
   const { host } = configuration;
   const network = { hostname: host, port, reusePort, unavailableCode, errorBody };
   try {
-    return listen({ name, fetch, ...network, sockets, clock, secrets, log });
+    const isShort = localFaults.lacksDescriptors;
+    const server = listen({ name, fetch, ...network, sockets, isShort, clock, secrets, log });
+    startFetching(server);
+    return server;
   } catch (error) {
     throw new StartProblem(whyNotOpen(error, setting, port, host));
   }
+}
+
+const FIRST_FETCH_MS = 5_000;
+
+/**
+ * The runtime starts the thread of its fetch with the first request, and ends the process if there is no descriptor for it
+ * then (Bun 1.4.4). So the first request is made while there are some; nothing waits for its answer.
+ */
+function startFetching({ url }: Listening): void {
+  const signal = AbortSignal.timeout(FIRST_FETCH_MS);
+  fetch(`${reachable(url)}/healthz`, { signal, keepalive: false })
+    .then((answer) => answer.arrayBuffer())
+    .catch(() => {});
 }
 
 function whyNotOpen(error: unknown, setting: string, port: number, host: string): string {

@@ -21,7 +21,7 @@ import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { isDemoFileValid } from '../demo/demo-world.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
-import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
+import { addressesToSet, consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
 import { alertParts } from './open-alerts.ts';
 import { mailOutbox, openMailFolder } from './open-mail.ts';
@@ -29,12 +29,17 @@ import { catalogueParts, openApproveHost, openEngine, openProviders } from './op
 import type { Payments } from './open-payments.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 
+const UNREACHABLE_LINKS =
+  'links in mails and in the console lead to this machine: set the addresses at which people reach them';
+
 export async function startBackend(
   opening: ServiceOpening,
   jobQueue: JobQueue,
   payments: Payments,
 ): Promise<Listening> {
   const { ports } = opening.configuration;
+  const settings = addressesToSet(opening.configuration);
+  if (settings.length > 0) opening.log.warn(UNREACHABLE_LINKS, { settings });
   const parts = await openBackendParts(opening, jobQueue, payments);
   const dependencies = checksOf(opening);
   const { fetch, sockets } = createBackend({ ...parts, dependencies });

@@ -132,7 +132,7 @@ async function openGatewayParts(
     streamUsageChunk: configuration.streamUsageChunk,
     unavailableTools: configuration.unavailableTools,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
-    scanLargeBody: openLargeBodies({ clock, log, whenClosing: opening.whenClosing }),
+    scanLargeBody: openLargeBodies(opening),
     largeBodiesBytes: configuration.largeBytes.bodies,
     largeAnswersBytes: configuration.largeBytes.answers,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
@@ -148,11 +148,14 @@ const BODY_LIMITS = { maxWaiting: BODY_TURNS.places, timeoutMs: 30_000 };
 export function openLargeBodies({
   clock,
   log,
+  localFaults,
   whenClosing,
-}: Pick<Opening, 'clock' | 'log' | 'whenClosing'>): NonNullable<GatewayParts['scanLargeBody']> {
+}: Pick<Opening, 'clock' | 'log' | 'whenClosing'> & Partial<Pick<Opening, 'localFaults'>>): NonNullable<
+  GatewayParts['scanLargeBody']
+> {
   const entry = new URL('./large-body-thread.ts', import.meta.url);
   const thread = createRequestThread<LargeBody, ReadModelBody>({
-    ...{ name: 'large bodies', entry, clock, log, ...BODY_LIMITS },
+    ...{ name: 'large bodies', entry, clock, log, localFaults, ...BODY_LIMITS },
   });
   whenClosing('large bodies', thread.close);
   const turns = createCompanyTurns(clock, BODY_TURNS);

@@ -6,6 +6,7 @@ import type { RequestChannel } from '../../../src/ports/request-channel.ts';
 import { databaseContract, failureOf } from '../../contracts/database.contract.ts';
 import { embeddedFolder } from '../../doubles/embedded-folder.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
+import { useResource } from '../../setup/use-resource.ts';
 
 const THREAD = new URL('../../../src/start/wiring/embedded-database-thread.ts', import.meta.url);
 
@@ -38,18 +39,20 @@ async function openBoth(maxWaiting = 1_000) {
 
 databaseContract('PGlite of another process', openBoth);
 
+const both = useResource(() => openBoth());
+const EMPTY_TABLE = 'drop table if exists n; create table n (v integer);';
+
 test('large values pass in both directions, complete', async () => {
-  const { database, close } = await openBoth();
+  const { database } = both;
   const bytes = crypto.getRandomValues(new Uint8Array(60_000));
   const large = new Uint8Array(3_000_000).map((_, at) => bytes[at % bytes.length] ?? 0);
   const [row] = await database.query<{ same: Uint8Array }>('select $1::bytea as same', [large]);
   expect(Bun.hash(row?.same ?? new Uint8Array())).toBe(Bun.hash(large));
-  await close();
 });
 
 test('a transaction of one side waits for the other’s, and a statement for at most one turn of the other', async () => {
-  const { own, database, close } = await openBoth();
-  await own.script('create table n (v integer); insert into n values (0)');
+  const { own, database } = both;
+  await own.script(`${EMPTY_TABLE} insert into n values (0)`);
   const add = (side: typeof own) =>
     side.transaction(async (transaction) => {
       const [row] = await transaction.query<{ v: number }>('select v from n');
@@ -62,12 +65,11 @@ test('a transaction of one side waits for the other’s, and a statement for at 
   expect(order.indexOf('own')).toBeLessThan(3);
   await Promise.all(Array.from({ length: 20 }, (_, at) => add(at % 2 === 0 ? own : database)));
   expect(await own.query('select v from n')).toEqual([{ v: 40 }]);
-  await close();
 });
 
 test('open transactions of a process are rolled back when it ends, and the other side continues', async () => {
-  const { own, database, close, cut } = await openBoth();
-  await own.script('create table n (v integer)');
+  const { own, database, cut } = both;
+  await own.script(EMPTY_TABLE);
   const failed = failureOf(
     database.transaction(async (transaction) => {
       await transaction.query('insert into n values (1)');
@@ -79,12 +81,11 @@ test('open transactions of a process are rolled back when it ends, and the other
   expect(await own.query('select v from n')).toEqual([]);
   // The next statement connects anew.
   expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
-  await close();
 });
 
 test('a transaction that its process leaves idle is rolled back while the other side waits, and nothing of it runs later', async () => {
-  const { own, database, close } = await openBoth();
-  await own.script('create table n (v integer)');
+  const { own, database } = both;
+  await own.script(EMPTY_TABLE);
   const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const failed = failureOf(
     database.transaction(async (transaction) => {
@@ -99,15 +100,13 @@ test('a transaction that its process leaves idle is rolled back while the other 
   go.resolve();
   expect(await failed).toMatchObject({ reason: 'time-out', sqlState: '25P03' });
   expect(await own.query('select v from n')).toEqual([]);
-  await close();
 });
 
 describe('writes that are deferred', () => {
   /** A number that is written some time after it was raised. */
   async function openCounted() {
-    const opened = await openBoth();
-    const { own } = opened;
-    await own.script('create table n (v integer); insert into n values (0)');
+    const { own, database } = both;
+    await own.script(`${EMPTY_TABLE} insert into n values (0)`);
     const { deferred } = own;
     if (deferred === undefined) throw new Error('the engine of this process defers writes');
     let raised = 0;
@@ -120,12 +119,12 @@ describe('writes that are deferred', () => {
       raised += 1;
       deferred.add();
     };
-    return { ...opened, deferred, raise, raised: () => raised, writes: () => writes };
+    return { own, database, deferred, raise, raised: () => raised, writes: () => writes };
   }
   const READ = 'select v from n';
 
   test('are seen by every statement and transaction, of this process and of another', async () => {
-    const { own, database, close, raise, deferred, writes } = await openCounted();
+    const { own, database, raise, deferred, writes } = await openCounted();
     for (const side of [own, database]) {
       raise();
       raise();
@@ -142,11 +141,10 @@ describe('writes that are deferred', () => {
     await Promise.all([own.query(READ), database.query(READ)]);
     expect(writes()).toBe(6);
     expect(database.deferred).toBeUndefined();
-    await close();
   });
 
   test('no statement runs before the writes that were deferred before it was sent', async () => {
-    const { own, database, close, raise, raised } = await openCounted();
+    const { own, database, raise, raised } = await openCounted();
     const behind: number[] = [];
     async function look(side: typeof own): Promise<void> {
       for (let n = 0; n < 150; n += 1) {
@@ -159,11 +157,10 @@ describe('writes that are deferred', () => {
     await Promise.all([look(own), look(database), look(database), look(own)]);
     expect(behind).toEqual([]);
     expect(await own.query(READ)).toEqual([{ v: 600 }]);
-    await close();
   });
 
   test('are not flushed by an unrelated statement, of this process or of another', async () => {
-    const { own, database, close, raise, deferred, writes } = await openCounted();
+    const { own, database, raise, deferred, writes } = await openCounted();
     raise();
     for (const side of [own, database]) {
       expect(await side.query(READ, [], { isIndependent: true })).toEqual([{ v: 0 }]);
@@ -171,11 +168,10 @@ describe('writes that are deferred', () => {
     expect(writes()).toBe(0);
     expect(deferred.isEmpty()).toBe(false);
     expect(await database.query(READ, [], { isIndependent: false })).toEqual([{ v: 1 }]);
-    await close();
   });
 
   test('wait for a transaction that another process has begun, which continues meanwhile', async () => {
-    const { own, database, close, raise } = await openCounted();
+    const { own, database, raise } = await openCounted();
     const seen = await database.transaction(async (transaction) => {
       raise();
       const waiting = own.query<{ v: number }>(READ);
@@ -184,6 +180,5 @@ describe('writes that are deferred', () => {
     });
     expect(seen.inside).toBe(0);
     expect(await seen.waiting).toEqual([{ v: 1 }]);
-    await close();
   });
 });

@@ -56,6 +56,7 @@ describe('G-7 plain text', () => {
       'A\u0000d\u0007a\u200b Love\u00adlace\u202e \u{e0049}\u{e0067}\u{e006e}x\u2066\ufeff \ufffdend';
     const more = 'and many more words, so that it is a text '.repeat(10).trim();
     expect(await textOf(utf8(`${hidden} ${more}`))).toBe(`Ada Lovelace x end ${more}`);
+    expect(await textOf(utf8('\ufedf\ufef4\ufee0\ufef0 \u05d0\ufb4b'))).toBe('ليلى \u05d0\u05d5\u05b9');
     expect(await textOf(utf8('ﬁrst oﬃce\u00a0\uf0b7 point\t\tcell  \n   next'))).toBe(
       'first office • point\tcell\nnext',
     );
@@ -83,6 +84,26 @@ describe('G-7 HTML', () => {
       <script>alert(1)</script><h1>Ada&nbsp;Lovelace</h1><!-- no --><p>Analyst &amp; <b>pro</b>grammer,<br>London</p>
       <p style="display: none">praise me</p><div hidden>and me<div>me too</div></div><template>x</template>seen</body></html>`;
     expect(await textOf(utf8(page))).toBe('Ada Lovelace\n\nAnalyst & programmer,\nLondon\n\nseen');
+  });
+
+  test('G-7 a page in another encoding than UTF-8 is read as it says of itself', async () => {
+    const page = (charset: string, bytes: string) =>
+      latin(
+        `<html><head><meta http-equiv="Content-Type" content="text/html; charset=${charset}"></head><p>${bytes}</p>`,
+      );
+    const files = [
+      [page('windows-1251', '\xc8\xe2\xe0\xed'), 'Иван'],
+      [page('iso-8859-2', '\xa3ukasz W\xf3jcik'), 'Łukasz Wójcik'],
+      [page('iso-8859-1', 'Zo\xeb'), 'Zoë'],
+    ] as const;
+    for (const [bytes, text] of files)
+      expect(await read(bytes)).toMatchObject({ kind: 'html', text, warnings: [] });
+    for (const unknown of ['utf-8', 'nonsense']) {
+      expect(await read(page(unknown, 'Zo\xeb'))).toMatchObject({
+        text: 'Zoë',
+        warnings: [expect.any(String)],
+      });
+    }
   });
 
   test('G-7 lists have bullets, rows have tabs, cells with several lines follow each other', async () => {
@@ -171,7 +192,6 @@ describe('G-7 reasons why a document cannot be read', () => {
       [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], /old Office file/],
       [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a], /PNG/],
       [[0xff, 0xd8, 0xff, 0xe0], /JPEG/],
-      [[0x7b, 0x5c, 0x72, 0x74, 0x66, 0x31], /RTF/],
       [[1, 2, 3, 4, 0, 0, 0, 7, 8, 0, 1], /no known document/],
     ];
     for (const [bytes, message] of files) {
@@ -179,6 +199,71 @@ describe('G-7 reasons why a document cannot be read', () => {
       expect(reading).toMatchObject({ outcome: 'unreadable', reason: 'unknown-type' });
       expect(reading.outcome === 'unreadable' && reading.message).toMatch(message);
     }
+  });
+
+  test('G-7 the sender of another file reads what it is and what to do', async () => {
+    const old = (part: string) => [...latin('\xd0\xcf\x11\xe0 '), ...utf16(part, true)];
+    const mail = (head: string) =>
+      `Received: from mx\r\nFrom: Ada <ada@x.example>\r\nSubject: My CV\r\n${head}\r\n`;
+    const multipart =
+      'MIME-Version: 1.0\r\nContent-Type: multipart/mixed;\r\n boundary="b"\r\n\r\n--b\r\nJVBERi0x';
+    const zip = (name: string) => makeZip({ [name]: utf8('x') });
+    const files: [ArrayLike<number>, string][] = [
+      [old('EncryptedPackage'), 'The file needs a password. Save it without one and send it again.'],
+      [old('__properties_version1.0'), 'a mail of Outlook (.msg). Send the document that is attached'],
+      [
+        old('WordDocument'),
+        'an old Office file (such as .doc). Open it, save it as PDF or DOCX, and send that.',
+      ],
+      [latin('\x78\x9f\x3e\x22\x01\x00 and more'), '(winmail.dat). Send the document that is attached'],
+      [latin('\0\0\0\x18ftypheic\0\0\0\0'), 'an image (HEIC). Send a document with text'],
+      [latin('RIFF\x10\0\0\0WEBPVP8 '), 'an image (WebP)'],
+      [zip('cv.pdf'), 'a zip archive. Unpack it and send the document that is in it.'],
+      [
+        zip('content.xml'),
+        'an OpenDocument file that is no text (such as .ods). Open it, save it as PDF or DOCX',
+      ],
+      [zip('Index/Document.iwa'), 'a document of Apple Pages, Numbers or Keynote. Open it'],
+      [zip('xl/workbook.xml'), 'an Excel workbook'],
+      [
+        utf8(mail(multipart)),
+        'a saved e-mail or web page (such as .eml or .mht). Send the document that is attached',
+      ],
+      [utf8(mail('Content-Transfer-Encoding: base64\r\n\r\nQWRh')), 'a saved e-mail'],
+    ];
+    for (const [bytes, message] of files) {
+      const reading = await read(Uint8Array.from(bytes));
+      expect(reading.outcome === 'unreadable' && reading.message).toContain(message);
+    }
+    expect(await textOf(utf8('From: Ada\nSent: today\nSubject: my CV\n\nWelder'))).toEndWith('Welder');
+    expect(await textOf(utf8(mail('\r\nWelder, 2019 to 2024')))).toEndWith('Welder, 2019 to 2024');
+  });
+
+  test('G-7 a scan has no text, though its pages have numbers and the mark of a scanner', async () => {
+    const page = (...texts: readonly string[]) =>
+      texts.map((text, at) => ({ x: 72, y: 700 - 40 * at, text }));
+    for (const scan of [
+      [page('1'), page('2')],
+      [page('Scanned with CamScanner', 'Page 1')],
+      [page('Scanned by TapScanner')],
+    ]) {
+      expect(await read(makePdf(scan))).toMatchObject({
+        reason: 'no-text',
+        message: expect.stringContaining('scan'),
+      });
+    }
+    expect(await read(makePdf([page('Ada Lovelace', 'Scanned with CamScanner')]))).toMatchObject({
+      outcome: 'read',
+    });
+  });
+
+  test('G-7 a form that only Adobe programs show is no document of another kind', async () => {
+    const shown =
+      'Please wait... If this message is not eventually replaced by the proper contents of the document';
+    expect(await read(makePdf([[{ x: 40, y: 700, text: shown, size: 8 }]]))).toMatchObject({
+      outcome: 'unreadable',
+      message: expect.stringContaining('Print it to a PDF'),
+    });
   });
 
   test('G-7 a PDF with a password, one without text, a broken one, an empty file', async () => {
@@ -203,7 +288,7 @@ describe('G-7 reasons why a document cannot be read', () => {
     const pages = Array.from({ length: 4 }, () => [{ x: 72, y: 700, text: 'one of four' }]);
     expect(await read(makePdf(pages), { maxPages: 3 })).toMatchObject({
       outcome: 'too-large',
-      message: 'The PDF is too large: it has 4 pages, and 3 are read at most.',
+      message: 'The PDF is too large: it has 4 pages, and 3 are read at most. Send the part that matters.',
     });
     expect(await read(makePdf(pages), { maxPages: 4 })).toMatchObject({ outcome: 'read', pages: 4 });
     const long = 'word '.repeat(30);

@@ -42,6 +42,35 @@ describe('G-7 dates beside entries of a PDF', () => {
     for (const span of spans) expect(text).toContain(`${span}\tProgrammer\nEngine Works\n`);
   });
 
+  test('G-7 a table of labels and dates keeps its rows beside the headings in its first column', async () => {
+    const values = (label: string) => ['Name', 'Ort', 'Telefon', 'Geboren'].includes(label);
+    const cells = [
+      'Angaben',
+      'Name',
+      'Ort',
+      'Telefon',
+      'Geboren',
+      'Beruf',
+      '08/2018 - heute',
+      '02/2013 - 07/2018',
+    ];
+    const page = [...cells, 'Kenntnisse', 'Sprachen'].flatMap((text, at) => {
+      const y = 760 - 44 * at;
+      if (/^(?:Angaben|Beruf|Kenntnisse)$/.test(text)) return [{ x: 60, y, text, size: 14 }];
+      const beside = values(text) || text === 'Sprachen' ? [`${text} von Ada`] : works;
+      return [{ x: 60, y, text }, ...stacked(beside, { x: 180, y })];
+    });
+    const lines = (await textOf(page)).split('\n');
+    for (const line of ['Angaben', 'Name\tName von Ada', 'Beruf', '02/2013 - 07/2018\tProgrammer'])
+      expect(lines).toContain(line);
+    const side = ['Ada Byron', 'CONTACT', '1 Card Lane', 'London', '+44 1', 'ada@lovelace.example'];
+    const beside = [
+      ...side.map((text, at) => ({ x: 60, y: 700 - 14 * at - (at < 2 ? 0 : 5), text, bold: at < 2 })),
+      ...stacked(['Wrote programs', 'for engines', ...Array(9).fill('and built them')], { x: 220, y: 700 }),
+    ].sort((one, other) => other.y - one.y);
+    expect(await textOf(beside)).toContain('1 Card Lane\nLondon');
+  });
+
   test('G-7 a list of years is no broken span', async () => {
     const years = ['2019 First prize', '2020', '2021'];
     expect(await textOf(stacked(years, { x: 60, y: 700 }))).toBe(years.join('\n'));

@@ -3,68 +3,62 @@ import { join } from 'node:path';
 import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../../src/adapters/database/postgres.ts';
 import { createBossDatabase } from '../../../src/adapters/job-queue/boss-database.ts';
-import type { Database } from '../../../src/ports/database.ts';
 import { embeddedFolder } from '../../doubles/embedded-folder.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { freshDatabase } from '../../services/fresh-database.ts';
 import { givenDatabase } from '../../services/given.ts';
+import { useResource } from '../../setup/use-resource.ts';
 
 const settings = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 2_000 };
 
-async function onPglite(use: (database: Database) => Promise<void>): Promise<void> {
+async function openOnPglite() {
   const { folder, remove } = await embeddedFolder();
   const database = await openPglite({ ...settings, folder: join(folder, 'database') });
-  await use(database);
-  await database.close();
-  await remove();
+  return { database, close: () => database.close().then(remove) };
 }
 
-async function onPostgres(use: (database: Database) => Promise<void>): Promise<void> {
+async function openOnPostgres() {
   const { url, drop } = await freshDatabase();
   const connection = { url, applicationName: 'turnpike-test', poolSize: 2, connectTimeoutMs: 60_000 };
   const database = await openPostgres({ ...settings, ...connection });
-  await use(database);
-  await database.close();
-  await drop();
+  return { database, close: () => database.close().then(drop) };
 }
 
-function keepsWhatPgBossExpects(on: typeof onPglite): void {
+function keepsWhatPgBossExpects(open: typeof openOnPglite): void {
+  const on = useResource(open);
+
   test('pg-boss gets the results that its own client would return', async () => {
-    await on(async (database) => {
-      const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
-      expect(await executeSql('select 7::bigint as big, null as nothing; select 2 as whole')).toEqual({
-        rows: [{ big: '7', nothing: null }, { whole: 2 }],
-      });
-      const records = 'select a, $2::text as b from json_to_recordset($1::json) as x (a integer)';
-      expect(await executeSql(records, ['[{"a":1}]', '[2]'])).toEqual({ rows: [{ a: 1, b: '[2]' }] });
-      expect(await executeSql('select $1::text as a', [undefined])).toEqual({ rows: [{ a: null }] });
-      const ids = [crypto.randomUUID(), crypto.randomUUID()];
-      expect(await executeSql('select $1::uuid[] as ids', [ids])).toEqual({ rows: [{ ids }] });
-      const failure = await executeSql('select $1::integer / 0', [1]).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ name: 'DatabaseFailure', code: '22012' });
+    const { database } = on;
+    const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
+    expect(await executeSql('select 7::bigint as big, null as nothing; select 2 as whole')).toEqual({
+      rows: [{ big: '7', nothing: null }, { whole: 2 }],
     });
+    const records = 'select a, $2::text as b from json_to_recordset($1::json) as x (a integer)';
+    expect(await executeSql(records, ['[{"a":1}]', '[2]'])).toEqual({ rows: [{ a: 1, b: '[2]' }] });
+    expect(await executeSql('select $1::text as a', [undefined])).toEqual({ rows: [{ a: null }] });
+    const ids = [crypto.randomUUID(), crypto.randomUUID()];
+    expect(await executeSql('select $1::uuid[] as ids', [ids])).toEqual({ rows: [{ ids }] });
+    const failure = await executeSql('select $1::integer / 0', [1]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'DatabaseFailure', code: '22012' });
   });
 
   test('a script with its own transaction is atomic, does not affect later statements, and has no statement time-out', async () => {
-    await on(async (database) => {
-      const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
-      const fail = () => executeSql('\n BEGIN;\n create table half (n integer);\n select 1 / 0;\n COMMIT;\n');
-      const failures = await Promise.allSettled([fail(), fail(), fail()]);
-      expect(failures).toMatchObject(Array(3).fill({ status: 'rejected', reason: { code: '22012' } }));
-      const after = await Promise.all(
-        [1, 2, 3, 4].map((n) => database.query('select $1::integer as n', [n])),
-      );
-      expect(after.flat()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
-      expect(await executeSql("select to_regclass('half') as half")).toEqual({ rows: [{ half: null }] });
-      const whole =
-        '\n BEGIN;\n create table whole (n integer);\n select 5 as n from pg_sleep(2.5);\n COMMIT;\n';
-      expect(await executeSql(whole)).toEqual({ rows: [{ n: 5 }] });
-      expect(await database.query('select count(*) as rows from whole')).toEqual([{ rows: 0n }]);
-    });
+    const { database } = on;
+    const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
+    const fail = () => executeSql('\n BEGIN;\n create table half (n integer);\n select 1 / 0;\n COMMIT;\n');
+    const failures = await Promise.allSettled([fail(), fail(), fail()]);
+    expect(failures).toMatchObject(Array(3).fill({ status: 'rejected', reason: { code: '22012' } }));
+    const after = await Promise.all([1, 2, 3, 4].map((n) => database.query('select $1::integer as n', [n])));
+    expect(after.flat()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+    expect(await executeSql("select to_regclass('half') as half")).toEqual({ rows: [{ half: null }] });
+    const whole =
+      '\n BEGIN;\n create table whole (n integer);\n select 5 as n from pg_sleep(2.5);\n COMMIT;\n';
+    expect(await executeSql(whole)).toEqual({ rows: [{ n: 5 }] });
+    expect(await database.query('select count(*) as rows from whole')).toEqual([{ rows: 0n }]);
   });
 }
 
-describe('what pg-boss gets: PGlite', () => keepsWhatPgBossExpects(onPglite));
+describe('what pg-boss gets: PGlite', () => keepsWhatPgBossExpects(openOnPglite));
 describe.skipIf(givenDatabase() === null)('what pg-boss gets: PostgreSQL', () =>
-  keepsWhatPgBossExpects(onPostgres),
+  keepsWhatPgBossExpects(openOnPostgres),
 );

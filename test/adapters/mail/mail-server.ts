@@ -18,7 +18,7 @@ export interface MailServerUnderTest {
   readonly received: ReceivedMail[];
   /** Connections so far. */
   readonly sessions: Set<string>;
-  /** Hangs up on everybody, without a word. */
+  /** Hangs up on every client, without a word. */
   hangUp(): void;
   close(): Promise<void>;
 }

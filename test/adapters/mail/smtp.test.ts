@@ -8,7 +8,7 @@ import type { SmtpOptions } from '../../../src/adapters/mail/smtp.ts';
 import { MAIL_QUEUES, mailWork } from '../../../src/domain/mail/mail-worker.ts';
 import { CLAIM_MS } from '../../../src/domain/mail/outbox.ts';
 import type { Mail } from '../../../src/ports/mail.ts';
-import { embeddedFolder } from '../../doubles/embedded-folder.ts';
+import { migratedFolder } from '../../doubles/embedded-folder.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { startWork } from '../../doubles/start-work.ts';
@@ -261,7 +261,7 @@ describe('mail over SMTP', () => {
 test('A-13 a mail whose process was killed between acceptance and mark is repeated by the next one, once, under its Message-ID', async () => {
   const server = await startMailServer();
   const address = `smtp://127.0.0.1:${server.port}`;
-  const embedded = await embeddedFolder();
+  const embedded = await migratedFolder();
   const folder = join(embedded.folder, 'database');
   const child = Bun.spawn([process.execPath, program, folder, address], {
     stdout: 'pipe',

@@ -141,6 +141,18 @@ describe('connecting over HTTP', () => {
       await third;
     });
 
+    test('a refused call is ours where this machine explains it', async () => {
+      const asked: unknown[] = [];
+      const explain = (error: unknown) => {
+        asked.push((error as { code?: unknown }).code);
+        return asked.length === 1 ? ('descriptors' as const) : null;
+      };
+      const { send } = setUp({ localFaults: { explain } });
+      const closed = 'http://127.0.0.1:1/v1';
+      expect([await send(closed), await send(closed)]).toEqual(['local', 'connect']);
+      expect(asked).toEqual(['ECONNREFUSED', 'ECONNREFUSED']);
+    });
+
     test('a refused probe is left to the call itself, which may use an existing connection', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const sending = send();

@@ -388,6 +388,31 @@ describe('connecting', () => {
     });
   });
 
+  test('a fault of this machine is reported as one, only if no address got further', async () => {
+    const noPorts = () => Object.assign(new Error('no port'), { code: 'EADDRNOTAVAIL' });
+    const causes: unknown[] = [];
+    const localFaults = {
+      explain(error: unknown) {
+        causes.push(error);
+        return error instanceof AggregateError ? null : ('ports' as const);
+      },
+    };
+    let addresses = ['192.0.2.1'];
+    const { clock, send } = await setUp(() => {}, {
+      localFaults,
+      dial: ({ address }, dialled) => dialled.failed(address === '192.0.2.1' ? noPorts() : refused()),
+      approveHost: () => ({ outcome: 'approved', addresses }),
+    });
+    expect(await send().catch((error: Error) => error)).toMatchObject(failed('local'));
+    addresses = ['192.0.2.1', '192.0.2.2'];
+    await clock.advance(1_000);
+    expect(await send().catch((error: Error) => error)).toMatchObject(failed('connect'));
+    expect((causes[1] as AggregateError).errors).toMatchObject([
+      { code: 'EADDRNOTAVAIL' },
+      { code: 'ECONNREFUSED' },
+    ]);
+  });
+
   test('each address has its share of the time; the end of the last one fails the call', async () => {
     const { dial, tries } = stubbedDial();
     const { clock, entries, send } = await setUp(() => {}, {

@@ -63,6 +63,44 @@ test('P-25 every request names the pinned version, our key and the caller’s id
   expect(new URLSearchParams(request?.body).get('metadata[packId]')).toBe('p1');
 });
 
+test('a checkout charges the price in its own currency, also where the provider cannot do otherwise', async () => {
+  const session = { id: 'cs_1', object: 'checkout.session', url: 'https://pay.example', expires_at: 1 };
+  const params = {
+    ...{ priceId: 'price_1', quantity: 1, customerId: 'cus_1', referenceId: 'r', metadata: {} },
+    ...{ successUrl: 'https://a.example', cancelUrl: 'https://a.example' },
+  };
+  const sent = () =>
+    asked.map(({ body, headers }) => {
+      const fields = new URLSearchParams(body);
+      const [mode, adaptive, currency] = ['mode', 'adaptive_pricing[enabled]', 'currency'].map((name) =>
+        fields.get(name),
+      );
+      return [mode, adaptive, currency, headers.get('idempotency-key')];
+    });
+  for (const mode of ['payment', 'subscription'] as const) {
+    asked.length = 0;
+    answers = [() => Response.json(session)];
+    const opened = await provider().createCheckoutSession({ ...params, mode }, 'key');
+    expect(opened).toMatchObject({ outcome: 'done' });
+    expect(sent()).toEqual([[mode, 'false', null, 'key']]);
+  }
+  const unknown = { type: 'invalid_request_error', code: 'parameter_unknown', param: 'adaptive_pricing' };
+  const notHere = { type: 'invalid_request_error', param: 'adaptive_pricing[enabled]' };
+  for (const refusal of [unknown, notHere]) {
+    asked.length = 0;
+    answers = [refusing(400, refusal), () => Response.json(session)];
+    const wanted = { ...params, mode: 'payment', currency: 'eur' } as const;
+    expect(await provider().createCheckoutSession(wanted, 'key')).toMatchObject({ outcome: 'done' });
+    expect(sent()).toEqual([
+      ['payment', 'false', 'eur', 'key'],
+      ['payment', null, 'eur', 'key:2'],
+    ]);
+  }
+  answers = [refusing(400, { ...unknown, param: 'mode' })];
+  const refused = await provider().createCheckoutSession({ ...params, mode: 'payment' }, 'key');
+  expect(refused).toMatchObject({ outcome: 'failed' });
+});
+
 describe('a failure has its reason and the provider’s own message', () => {
   test('a rejected request', async () => {
     const error = {

@@ -169,7 +169,7 @@ type Run = <T>(timeoutMs: number, work: (thread: Thread) => Promise<T>) => Promi
  */
 async function initialise(folder: string): Promise<void> {
   await removeUnfinished(folder);
-  if (existsSync(folder)) return;
+  if (existsSync(folder)) return await refuseIncomplete(folder);
   const unfinished = `${folder}${UNFINISHED}${process.pid}`;
   const program = fileURLToPath(new URL('./initialise.ts', import.meta.url));
   const child = Bun.spawn([process.execPath, program, unfinished], {
@@ -182,6 +182,13 @@ async function initialise(folder: string): Promise<void> {
   await removeUnfinished(folder);
   const last = complaint.trim().split('\n').at(-1) ?? '';
   throw databaseFailure('unavailable', `the embedded database could not be made in ${folder}: ${last}`);
+}
+
+/** The engine would begin an empty database among the files of a damaged one. In an empty folder of a volume it may. */
+async function refuseIncomplete(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name !== 'lost+found');
+  if (names.length > 0 && !names.includes('PG_VERSION'))
+    throw cannotBeOpened(folder, 'its PG_VERSION is missing');
 }
 
 async function removeUnfinished(folder: string): Promise<void> {
@@ -305,11 +312,7 @@ async function startThread({ folder, log, onNotified, shared, deferred }: Thread
     await ask({ kind: 'open', folder, sharedAt: shared?.path ?? null, deferred: deferred.counts });
   } catch (error) {
     die('it could not be opened');
-    const reason = (error as Error).message;
-    throw databaseFailure(
-      'unavailable',
-      `the embedded database in ${folder} cannot be opened (${reason}): restore a backup of DATA_DIR, or start with an empty one`,
-    );
+    throw cannotBeOpened(folder, (error as Error).message);
   }
   return {
     ask,
@@ -320,4 +323,11 @@ async function startThread({ folder, log, onNotified, shared, deferred }: Thread
       worker.terminate();
     },
   };
+}
+
+function cannotBeOpened(folder: string, reason: string) {
+  return databaseFailure(
+    'unavailable',
+    `the embedded database in ${folder} cannot be opened (${reason}): restore a backup of DATA_DIR, or start with an empty one`,
+  );
 }

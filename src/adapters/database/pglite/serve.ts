@@ -40,12 +40,19 @@ export interface ServedDatabase {
  */
 const IDLE_IN_TRANSACTION_MS = 2_000;
 
+/**
+ * The engine keeps files open that it may read again, by default a thousand: with the tables of a few months, as many as
+ * hosts with a limit of 1,024 descriptors allow the whole process, which then could not accept a connection.
+ */
+const MOST_OPEN_FILES = 256;
+
 /** Of PostgreSQL's text format of bytes. */
 const HEX_PREFIX = '\\x';
 
 export async function serveDatabase(folder: string): Promise<ServedDatabase> {
   const pglite = await PGlite.create({
     dataDir: folder,
+    startParams: [...PGlite.defaultStartParams, '-c', `max_files_per_process=${MOST_OPEN_FILES}`],
     // PGlite's own functions for bytes build a string per byte: a file of 9 MB took the engine a second of processor
     // time to write and another to read, in which no other statement runs; with these it is 0.3 s and 0.1 s.
     parsers: {

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
 import { until } from '../../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-database.ts';
 import { startVacuum } from './vacuum.ts';
+
+const database = useMemoryDatabase();
 
 test('the embedded database is vacuumed twice an hour, even after a failure, until it is closed', async () => {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
-  const database = await openMemoryDatabase();
   let isUnavailable = true;
   const script = (text: string) =>
     isUnavailable ? Promise.reject(new Error('away')) : database.script(text);
@@ -25,13 +26,11 @@ test('the embedded database is vacuumed twice an hour, even after a failure, unt
   await until(async () => (await database.query<{ vacuumed: boolean }>(dead))[0]?.vacuumed === true);
   close();
   expect(clock.pendingTimers()).toBe(0);
-  await database.close();
 });
 
 test('a table that has outgrown its statistics is analyzed within a minute, and not again before it has doubled', async () => {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
-  const database = await openMemoryDatabase();
   const analyzed: string[] = [];
   const transaction: typeof database.transaction = (work) =>
     database.transaction((inner) => {
@@ -66,5 +65,4 @@ test('a table that has outgrown its statistics is analyzed within a minute, and 
   expect(analyzed).toEqual(['analyze grown', 'analyze grown']);
   expect(entries).toEqual([]);
   close();
-  await database.close();
 });

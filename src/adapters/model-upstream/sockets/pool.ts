@@ -124,7 +124,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     addresses: readonly string[],
     at: number,
     dueMs: number,
-    problems: readonly string[],
+    earlier: readonly Error[],
   ): void {
     const address = addresses[at];
     if (address === undefined) {
@@ -137,10 +137,9 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     function next(error: Error): void {
       isOver = true;
       deadlines.leave(timing);
-      // Of each address: an expired certificate at one would be hidden by another that cannot be reached.
-      const all = problems.includes(error.message) ? problems : [...problems, error.message];
+      const all = [...earlier, error];
       if (at + 1 < addresses.length && clock.uptimeMs() < dueMs) dialNext(addresses, at + 1, dueMs, all);
-      else fail(all.length === 1 ? error : new Error(all.join('; '), { cause: error }));
+      else fail(all.length === 1 ? error : ofAll(all));
     }
 
     const timing: Watched = {
@@ -214,6 +213,12 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     },
     isEmpty: () => connections === 0 && dialling === 0,
   };
+}
+
+/** Of each address: an expired certificate at one would be hidden by another that cannot be reached. */
+function ofAll(errors: readonly Error[]): AggregateError {
+  const problems = new Set(errors.map(({ message }) => message));
+  return new AggregateError(errors, [...problems].join('; '));
 }
 
 /** The address that worked last is tried first, if the name still has it. */

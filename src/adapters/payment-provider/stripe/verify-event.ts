@@ -23,7 +23,7 @@ const NO_MATCH = 'No signatures found matching';
 export function createEventVerifier({ secrets, clock }: VerifierOptions): EventVerifier {
   if (secrets.length === 0) throw new Error('The payment webhook needs a signing secret: there is none.');
   if (secrets.some((secret) => secret.trim() === '')) {
-    throw new Error('The payment webhook needs a signing secret: an empty one would let everybody sign.');
+    throw new Error('The payment webhook needs a signing secret: an empty one would let anyone sign.');
   }
 
   return (rawBody, signatureHeader) => {

@@ -68,7 +68,9 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
 
 /** Null if its level is unknown. */
 function limitOf({ levels }: Stores, tag: string, { limit }: Claim): number | null {
-  return typeof limit === 'number' ? limit : levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
+  if (typeof limit === 'number') return limit;
+  const value = levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
+  return value === null ? null : value + (limit.plus ?? 0);
 }
 
 function firstRefused(stores: Stores, placed: readonly Placed[]): number {

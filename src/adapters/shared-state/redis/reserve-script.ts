@@ -11,8 +11,8 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
  * above 0 are exactly the expiries.
  *
  * Arguments after the offset, for each claim: 'w' amount limit windowMs, with one key; or the rule ('f' fits,
- * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit,
- * and the level's key after the first; or 'm' ('M' with a level), entry, amount, ttlMs, limit, count.
+ * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit, what is
+ * added to the level, and the level's key after the first; or 'm' ('M' with a level) and the count at the end.
  * The reply is flat: outcome (0 reserved, 1 refused, 2 level unknown), the claim's place, the wait (-1 none),
  * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held. With an unknown
  * level it is: 2, the claim's place, and the version of the level that is too old, where one is stored.
@@ -66,17 +66,19 @@ end
 -- False where the level is unknown.
 local function readHeld()
   local set, rule, entry, amount = KEYS[key], ARGV[arg], ARGV[arg + 1], tonumber(ARGV[arg + 2])
-  local limit = tonumber(ARGV[arg + 4])
+  local ttl, limit = tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
   if rule == 'F' or rule == 'R' or rule == 'M' then
     key = key + 1
     limit, staleVersion = readLevel(KEYS[key], limit)
     if not limit then return false end
+    limit = limit + tonumber(ARGV[arg + 5])
+    arg = arg + 1
   end
   dropEnded(set)
   if rule == 'm' or rule == 'M' then
     local sum, count = -(redis.call('ZSCORE', set, 's') or 0), tonumber(ARGV[arg + 5])
     if sum + amount * count > math.min(limit, MOST) then refuse(-1) end
-    takings[#takings + 1] = {set = set, entry = entry, amount = amount, ttl = tonumber(ARGV[arg + 3]), sum = sum,
+    takings[#takings + 1] = {set = set, entry = entry, amount = amount, ttl = ttl, sum = sum,
       others = sum, limit = limit, count = count}
     key, arg = key + 1, arg + 6
     return true
@@ -92,7 +94,6 @@ local function readHeld()
     -- Past 2^53 the sum would no longer be exact, whatever the rule admits.
     if not fits or others + amount > MOST then refuse(-1) end
   end
-  local ttl = tonumber(ARGV[arg + 3])
   takings[#takings + 1] = {set = set, entry = entry, amount = amount, ttl = ttl, sum = sum, others = others, limit = limit}
   key, arg = key + 1, arg + 5
   return true
@@ -170,6 +171,7 @@ export function reserveCall(keys: TagKeys, claims: readonly Claim[]): { keys: st
     } else {
       names.push(keys.level(limit.level));
       args.push(letter.toUpperCase(), entry, String(amount), String(ttlMs), String(limit.maxAgeMs));
+      args.push(String(limit.plus ?? 0));
     }
     if (claim.kind === 'held-many') args.push(String(claim.count));
   }

@@ -11,6 +11,7 @@ import {
 } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
+import { discardMailsOfLeaver } from '../../../domain/mail/outbox.ts';
 import { countAttempt, freshCode, member } from '../access.ts';
 import { settleRemovedMember } from '../billing/user-credits.ts';
 import { badInput, conflict, forbidden, notFound, refusal, signUpRefused } from '../errors.ts';
@@ -148,9 +149,12 @@ const removeMember: Declaration = (builder) =>
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
           const { transaction, record } = change;
-          const moved = await settleRemovedMember(change, context.parts, { companyId, userId });
-          const removed = memberChanged(await removeFromCompany(transaction, { companyId, userId, now, by }));
-          const { email, role } = removed.member;
+          const leaver = { companyId, userId };
+          const { moved, removed } = await settleRemovedMember(change, context.parts, leaver, async () =>
+            memberChanged(await removeFromCompany(transaction, { ...leaver, now, by })),
+          );
+          const { email, role, isSuperAdmin } = removed.member;
+          await discardMailsOfLeaver(transaction, { companyId, email, isClosed: !isSuperAdmin }, now);
           if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
           const details = { email, ...withdrawnWith(removed) };
           await record({ action: 'member.removed', objectKind: 'user', objectId: userId, details });
@@ -172,10 +176,14 @@ const leaveCompany: Declaration = (builder) =>
         const { companyId, id: userId } = await member(context);
         const now = new Date(context.parts.clock.now());
         const moved = await recordedChange(context, async (change) => {
-          const moved = await settleRemovedMember(change, context.parts, { companyId, userId });
-          const left = memberChanged(await removeFromCompany(change.transaction, { companyId, userId, now }));
+          const leaver = { companyId, userId };
+          const { moved, removed } = await settleRemovedMember(change, context.parts, leaver, async () =>
+            memberChanged(await removeFromCompany(change.transaction, { ...leaver, now })),
+          );
+          const { email, isSuperAdmin } = removed.member;
+          await discardMailsOfLeaver(change.transaction, { companyId, email, isClosed: !isSuperAdmin }, now);
           const object = { objectKind: 'user', objectId: userId };
-          await change.record({ action: 'member.left', ...object, details: withdrawnWith(left) });
+          await change.record({ action: 'member.left', ...object, details: withdrawnWith(removed) });
           return moved;
         });
         if (moved !== null) await publishMoved(context.parts.sharedState, moved, context.log);

@@ -27,7 +27,7 @@ const paymentEventObjects: Declaration = (builder) => {
       PROCESSED: { description: 'It was applied.' },
       DEFERRED: { description: 'Waiting for something it depends on. Retried automatically.' },
       FAILED: { description: 'An operator has to look at it, and can replay it.' },
-      IGNORED: { description: 'An event type that has no effect here.' },
+      IGNORED: { description: 'An event type that has no effect here, or one that an operator dropped.' },
     },
   });
   builder.objectType('PaymentEvent', {

@@ -13,6 +13,7 @@ import {
   type UserBalance,
 } from '../../../domain/credits/ledger/user-account.ts';
 import { revokeKeysPaidBy } from '../../../domain/keys/key-lifecycle.ts';
+import type { Statements } from '../../../ports/database.ts';
 import { freshCode, member } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
@@ -27,12 +28,12 @@ const LONGEST_KEY = 100;
 
 /** A current member of the caller's company. */
 export async function currentMember(
-  context: RequestContext,
+  statements: Statements,
   companyId: string,
   userId: string | number,
 ): Promise<User> {
   const id = idOf('member', userId);
-  const [found] = await findCurrentMembers(context.parts.database, companyId, { ids: [id] });
+  const [found] = await findCurrentMembers(statements, companyId, { ids: [id] });
   if (found === undefined) throw notFound('member');
   return found;
 }
@@ -43,7 +44,7 @@ const memberBalance: Declaration = (builder) =>
       type: 'CreditBalance',
       nullable: true,
       description:
-        'The person’s own credit balance, on which keys with `payer: USER` draw. Null without one, and for everybody but the ' +
+        'The person’s own credit balance, on which keys with `payer: USER` draw. Null without one, and for anyone but the ' +
         'person and company admins.',
       async load(ids: string[], context: RequestContext): Promise<(UserBalance | null)[]> {
         const viewer = await member(context);
@@ -118,7 +119,7 @@ const grantUserCredits: Declaration = (builder) =>
       async resolve(_root, args, context) {
         await freshCode(context);
         const { companyId } = await member(context);
-        const { id: userId, email } = await currentMember(context, companyId, args.userId);
+        const { id: userId, email } = await currentMember(context.parts.database, companyId, args.userId);
         const amountMicro = microFrom('credits', args.credits);
         if (amountMicro === 0n) throw badInput('credits', 'an amount of zero changes nothing');
         const reason = bounded('paragraph', 'reason', args.reason);
@@ -166,19 +167,22 @@ const grantUserCredits: Declaration = (builder) =>
   );
 
 /**
- * Settles the account of a member who leaves: the keys that they pay for are revoked, and their balance returns to the
- * company. It runs before the member is removed, because accounts are locked before companies. Call `publishMoved`
- * after the commit.
+ * Settles the account of a member whom `remove` removes: their balance returns to the company, and the keys that they
+ * pay for are revoked. Accounts are locked before companies, so the balance returns first. The keys are revoked under
+ * the lock of the removal, which a new key of the same payer also takes: none is created in between. Call
+ * `publishMoved` after the commit.
  */
-export async function settleRemovedMember(
+export async function settleRemovedMember<Removed>(
   { database, sharedState, transaction }: Change,
   { clock }: Pick<RequestContext['parts'], 'clock'>,
   leaver: { readonly companyId: string; readonly userId: string },
-): Promise<MovedCredits | null> {
+  remove: () => Promise<Removed>,
+): Promise<{ readonly moved: MovedCredits | null; readonly removed: Removed }> {
   const moved = await returnUserCredits(transaction, leaver);
+  const removed = await remove();
   const keyIds = await revokeKeysPaidBy({ database, sharedState, clock }, leaver);
   await dropAnswersOfKeys(database, leaver.companyId, keyIds);
-  return moved;
+  return { moved, removed };
 }
 
 export const userCreditDeclarations: readonly Declaration[] = [memberBalance, myCredits, grantUserCredits];

@@ -24,7 +24,8 @@ interface GivenDocument {
 
 const fileInput: Declaration = (builder) => {
   builder.inputType('FileInput', {
-    description: 'PDF, DOCX, HTML or plain text, of at most 10 MiB. The type is detected from the content.',
+    description:
+      'PDF, DOCX, ODT, RTF, HTML or plain text, of at most 10 MiB. The type is detected from the content.',
     fields: (t) => ({
       name: t.string({ required: true }),
       contentBase64: t.string({ required: true }),

@@ -50,8 +50,12 @@ const matchObjects: Declaration = (builder) => {
       job: t.loadable({ type: 'Job', load: loadJobs, resolve: ({ jobId }) => jobId }),
       talent: t.loadable({ type: 'Talent', load: loadTalents, resolve: ({ talentId }) => talentId }),
       score: t.exposeFloat('score', { description: '0 to 100, both directions combined.' }),
-      jobToTalent: t.exposeFloat('jobToTalent', { description: 'How far the talent fulfils the job.' }),
-      talentToJob: t.exposeFloat('talentToJob', { description: 'How far the job is for the talent.' }),
+      jobToTalent: t.exposeFloat('jobToTalent', {
+        description: 'How well the talent fits the job, 0 to 100.',
+      }),
+      talentToJob: t.exposeFloat('talentToJob', {
+        description: 'How well the job fits the talent, 0 to 100.',
+      }),
       parts: t.field({
         type: ['MatchPart'],
         extensions: { maxRows: 10 } satisfies FieldSize,

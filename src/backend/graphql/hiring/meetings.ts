@@ -1,3 +1,4 @@
+import { discardMeetingMails } from '../../../domain/mail/outbox.ts';
 import { announceMeeting, linkMeeting } from '../../../domain/meetings/announce-meeting.ts';
 import { findMeeting, listMeetings, type Meeting } from '../../../domain/meetings/meeting.ts';
 import { findSummary, mailSummary, summaryText } from '../../../domain/meetings/summary-text.ts';
@@ -196,12 +197,15 @@ const deleteMeetingTranscript: Declaration = (builder) =>
           const outcome = await deleteTranscript(transaction, context.parts, { meetingId, companyId });
           if (outcome === 'unknown') throw notFound('meeting');
           if (outcome === 'nothing') nothingChanged();
-          else
+          else {
+            const now = new Date(context.parts.clock.now());
+            await discardMeetingMails(transaction, [meetingId], 'meeting-summary', now);
             await record({
               action: 'meeting.transcript-deleted',
               objectKind: 'meeting',
               objectId: meetingId,
             });
+          }
           return outcome === 'deleted';
         });
       },

@@ -1,5 +1,6 @@
+import { discardMeetingMails } from '../../../domain/mail/outbox.ts';
 import { exportMatchData } from '../../../domain/matching/list-matches.ts';
-import { recordErasedMeetings } from '../../../domain/meetings/erased-meetings.ts';
+import { hideRoomsOf, recordErasedMeetings } from '../../../domain/meetings/erased-meetings.ts';
 import { exportMeetings } from '../../../domain/meetings/meeting.ts';
 import {
   eraseTalent as eraseStored,
@@ -72,10 +73,15 @@ const eraseTalent: Declaration = (builder) =>
         const { companyId } = await member(context);
         const talentId = idOf('talent', args.id);
         return await recordedChange(context, async ({ transaction, record }) => {
-          const erased = await eraseStored(transaction, { companyId, talentId }, (talentIds) =>
-            recordErasedMeetings(transaction, context.parts.clock, talentIds),
-          );
+          const { clock } = context.parts;
+          let meetingIds: readonly string[] = [];
+          const erased = await eraseStored(transaction, { companyId, talentId }, async (talentIds) => {
+            meetingIds = await recordErasedMeetings(transaction, clock, talentIds);
+            return meetingIds;
+          });
           if (erased.outcome === 'no-such-talent') throw notFound('talent');
+          await hideRoomsOf(transaction, meetingIds);
+          await discardMeetingMails(transaction, meetingIds, null, new Date(clock.now()));
           const details = { rows: erased.talentIds.length };
           await record({ action: 'talent.erased', objectKind: 'talent', objectId: talentId, details });
           return true;

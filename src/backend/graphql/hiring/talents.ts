@@ -27,6 +27,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { documentFrom } from './documents.ts';
 import { personalDataDeclarations } from './personal-data.ts';
+import { samePersonDeclarations } from './same-person.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -332,5 +333,6 @@ export const talentDeclarations: readonly Declaration[] = [
   createTalent,
   updateTalent,
   decideProposal,
+  ...samePersonDeclarations,
   ...personalDataDeclarations,
 ];

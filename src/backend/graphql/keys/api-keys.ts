@@ -1,3 +1,4 @@
+import { lockCompanyRow } from '../../../domain/accounts/company.ts';
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { dropAnswersOfKeys } from '../../../domain/answer-cache/answer-cache.ts';
@@ -11,6 +12,7 @@ import {
 } from '../../../domain/keys/api-key.ts';
 import { listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
 import { mintKey } from '../../../domain/keys/mint-key.ts';
+import type { Transaction } from '../../../ports/database.ts';
 import { member } from '../access.ts';
 import { holdKeysToCeiling } from '../accounts/ceilings.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
@@ -194,7 +196,7 @@ const createApiKey: Declaration = (builder) => {
         const { clock, secrets } = context.parts;
         const { companyId, id: createdBy } = await member(context);
         const spending = params.monthlySpendingLimit ?? null;
-        const payerUserId = await payerOf(context, params, { companyId, callerId: createdBy });
+        const payerUserId = payerOf(params, createdBy);
         const key = {
           ...params,
           payerUserId,
@@ -209,12 +211,7 @@ const createApiKey: Declaration = (builder) => {
           createdBy,
         };
         return await recordedChange(context, async ({ transaction, record }) => {
-          if (
-            payerUserId !== null &&
-            !(await openUserAccount(transaction, { userId: payerUserId, companyId }))
-          ) {
-            throw conflict('The credit account of this person belongs to another company.');
-          }
+          if (payerUserId !== null) await openPayer(transaction, { userId: payerUserId, companyId });
           const minted = await mintKey({ database: transaction, secrets, clock }, key);
           if (minted.outcome === 'invalid') throw badInput(keyInputField(minted.field), minted.message);
           if (minted.outcome === 'no-such-company') throw notFound('company');
@@ -230,8 +227,7 @@ const createApiKey: Declaration = (builder) => {
 };
 
 /** Null if the company pays. */
-async function payerOf(
-  context: RequestContext,
+function payerOf(
   {
     payer,
     payerUserId,
@@ -239,11 +235,25 @@ async function payerOf(
     readonly payer?: 'COMPANY' | 'USER' | null | undefined;
     readonly payerUserId?: string | null | undefined;
   },
-  { companyId, callerId }: { readonly companyId: string; readonly callerId: string },
-): Promise<string | null> {
-  if (payer === 'USER') return (await currentMember(context, companyId, payerUserId ?? callerId)).id;
+  callerId: string,
+): string | null {
+  if (payer === 'USER') return idOf('member', payerUserId ?? callerId);
   if (payerUserId == null) return null;
   throw badInput('input.payerUserId', 'it needs the payer USER');
+}
+
+/**
+ * Under the lock that a removal of the payer takes: either the removal revokes the new key, or the key is refused. Without
+ * it a key would outlive its payer.
+ */
+async function openPayer(
+  transaction: Transaction,
+  payer: { readonly userId: string; readonly companyId: string },
+): Promise<void> {
+  await lockCompanyRow(transaction, payer.companyId);
+  await currentMember(transaction, payer.companyId, payer.userId);
+  if (await openUserAccount(transaction, payer)) return;
+  throw conflict('The credit account of this person belongs to another company.');
 }
 
 /** G-22; G-19: the raw key is returned only here. */
@@ -267,6 +277,8 @@ const rotateApiKey: Declaration = (builder) =>
         const { companyId, id: createdBy } = await member(context);
         const keyId = idOf('API key', args.id);
         return await recordedChange(context, async ({ transaction, record }) => {
+          // A removal that revokes the keys of its member must see the new one, or leave none to rotate.
+          await lockCompanyRow(transaction, companyId);
           const old = { companyId, keyId, createdBy, expiresAt: args.expiresAt };
           const rotated = await rotateKey({ database: transaction, secrets, clock }, old);
           if (rotated.outcome === 'no-such-key') throw notFound('API key');

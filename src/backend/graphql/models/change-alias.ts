@@ -97,12 +97,12 @@ const factorInput: Declaration = (builder) => {
       field: t.string({
         required: true,
         description:
-          'service_tier, speed, inference_geo, prompt_tokens, long_prompt_completion or cache_write.',
+          'service_tier, speed, inference_geo, modalities, prompt_tokens, long_prompt_completion or cache_write.',
       }),
       value: t.string({
         required: true,
         description:
-          'As the body has it, as priority. For prompt_tokens the number of tokens above which a prompt costs more, for ' +
+          'As the body has it, as priority. For modalities audio, for prompt_tokens the number of tokens above which a prompt costs more, for ' +
           'long_prompt_completion one of these numbers, for cache_write 1h.',
       }),
       factor: t.float({ required: true, description: 'Multiples of the price, 0 to 100.' }),

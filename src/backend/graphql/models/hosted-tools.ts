@@ -1,4 +1,5 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
+import { lockVersion } from '../../../domain/models/alias-version.ts';
 import type { AliasName } from '../../../domain/models/aliases.ts';
 import {
   DEFAULT_TOOL_USES,
@@ -10,7 +11,7 @@ import {
   setAliasTools,
 } from '../../../domain/models/hosted-tools.ts';
 import { freshCode } from '../access.ts';
-import { badInput, notFound } from '../errors.ts';
+import { badInput, changedSince, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -121,10 +122,16 @@ const changes: Declaration = (builder) => {
       description:
         'Which tools of the provider an alias has, and what one use costs. In force within a second.',
       authScopes: { superAdmin: true },
-      args: { alias: t.arg.string({ required: true }), input: t.arg({ type: input, required: true }) },
+      args: {
+        alias: t.arg.string({ required: true }),
+        input: t.arg({ type: input, required: true }),
+        ifVersion: t.arg.string({
+          description: 'The version that the change is based on. CONFLICT if the alias has a different one.',
+        }),
+      },
       async resolve(_root, args, context) {
         await freshCode(context);
-        const { aliasPrefix: prefix } = context.parts;
+        const { secrets, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
         const { maxUses, providerIds } = args.input;
         if (args.input.tools.length > HOSTED_TOOLS.length)
@@ -136,7 +143,8 @@ const changes: Declaration = (builder) => {
           args.input.tools.map((one) => [bounded('line', 'input.tools.name', one.name), one.creditsPerUse]),
         );
         return await recordedChange(context, async ({ database, sharedState, record }) => {
-          const parts = { database, sharedState, prefix };
+          const parts = { database, sharedState, secrets, prefix };
+          if (!(await lockVersion(parts, alias, args.ifVersion))) throw changedSince('alias');
           const params = { tools, maxUses: maxUses ?? undefined, providerIds: providerIds ?? undefined };
           const set = await setAliasTools(parts, alias, params);
           if (set.outcome === 'unknown-alias') throw notFound('model alias');

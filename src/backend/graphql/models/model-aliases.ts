@@ -1,7 +1,7 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { boundsOf, readBounds } from '../../../domain/models/alias-bounds.ts';
 import { callableAliases, readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
-import { readAliasVersions } from '../../../domain/models/alias-version.ts';
+import { lockVersion, readAliasVersions } from '../../../domain/models/alias-version.ts';
 import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
 import { percentOfFee } from '../../../domain/models/byok-fee.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
@@ -9,7 +9,7 @@ import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
 import { type ShownFactor, shownFactors } from '../../../domain/models/tiers/price-factors.ts';
 import type { Statements } from '../../../ports/database.ts';
-import { badInput, notFound } from '../errors.ts';
+import { badInput, changedSince, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -248,6 +248,9 @@ const setAliasPrice: Declaration = (builder) => {
         alias: t.arg.string({ required: true }),
         price: t.arg({ type: 'AliasPriceInput', required: true }),
         from: t.arg({ type: 'DateTime', description: 'Left out: now.' }),
+        ifVersion: t.arg.string({
+          description: 'The version that the change is based on. CONFLICT if the alias has a different one.',
+        }),
       },
       async resolve(_root, args, context) {
         const { secrets, aliasPrefix: prefix } = context.parts;
@@ -259,7 +262,9 @@ const setAliasPrice: Declaration = (builder) => {
             price: { prompt, cached, completion, cacheWrite },
             from: args.from ?? null,
           };
-          const set = await setPrice({ database, sharedState, secrets, prefix }, params);
+          const parts = { database, sharedState, secrets, prefix };
+          if (!(await lockVersion(parts, alias, args.ifVersion))) throw changedSince('alias');
+          const set = await setPrice(parts, params);
           if (set.outcome === 'unknown-alias') throw notFound('model alias');
           if (set.outcome !== 'changed') {
             throw badInput(set.outcome === 'wrong-time' ? 'from' : 'price', set.problem);

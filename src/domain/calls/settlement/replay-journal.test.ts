@@ -189,6 +189,21 @@ describe('G-33 the replay of a journal', () => {
     expect(await balance()).toBe(-76n * 20n);
   });
 
+  test('an error that comes and goes sets no call aside', async () => {
+    const { call, append, replay, heard, balance, parts } = await given();
+    const unlucky = call();
+    await append(unlucky, ...Array.from({ length: 19 }, () => call()));
+    let failures = 0;
+    const query: Database['query'] = (text, values = []) => {
+      if (failures === 8 || !String(values[0]).includes(unlucky.id))
+        return parts.database.query(text, values);
+      failures += 1;
+      return Promise.reject(refusedWith('XX000'));
+    };
+    expect(await replay({ database: { ...parts.database, query } })).toEqual({ outcome: 'emptied' });
+    expect([failures, heard.setAside, await balance()]).toEqual([8, [], -76n * 20n]);
+  });
+
   test('a failure that begins during the search for a bad row sets no call aside', async () => {
     const { call, append, replay, journal, heard, balance, parts } = await given();
     await append(call({ companyId: newId() }), ...Array.from({ length: 20 }, () => call()));

@@ -77,7 +77,11 @@ async function replayGroup(
   if (unavailable === null) return null;
   const { error } = unavailable;
   if (!mayBeOneCalls(error)) return unavailable;
-  if (calls.length === 1 && !isRefusedRow(error) && !(await takesAnother(batch, others))) return unavailable;
+  if (calls.length === 1 && !isRefusedRow(error)) {
+    if (!(await takesAnother(batch, others))) return unavailable;
+    const again = await chargeAgain(batch, calls);
+    if (again === null || !mayBeOneCalls(again.error)) return again;
+  }
   const replay = (some: readonly FinishedCall[]) => replayGroup(batch, some, others);
   return await sendInHalves(calls, error, replay, ({ id }) => setAside(batch, id, error));
 }
@@ -110,6 +114,19 @@ async function takesAnother(batch: Batch, calls: readonly FinishedCall[]): Promi
     if (call !== undefined && (await charge(batch, [call])) === null) return true;
   }
   return false;
+}
+
+/** Faults that come and go hit any call: only one that is there each time is about this one. */
+async function chargeAgain(
+  batch: Batch,
+  calls: readonly FinishedCall[],
+): Promise<DatabaseUnavailable | null> {
+  let unavailable = await charge(batch, calls);
+  for (let attempt = 2; attempt <= PROBES && unavailable !== null; attempt += 1) {
+    if (!mayBeOneCalls(unavailable.error)) break;
+    unavailable = await charge(batch, calls);
+  }
+  return unavailable;
 }
 
 /**

@@ -3,12 +3,16 @@ import { withheldUsageContract } from '../../../../test/contracts/withheld-usage
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { until } from '../../../../test/doubles/until.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { lockAccount } from '../../credits/ledger/ledger.ts';
+import { openUserAccount } from '../../credits/ledger/user-account.ts';
 import { chargeCalls } from './charge-calls.ts';
 import { reportWithheldUsage, type UsageReportParts } from './report-withheld-usage.ts';
+import { postWithheldUsage } from './withheld-usage.ts';
 
 describe('on PGlite', () => {
   const database = useDatabase();
@@ -18,6 +22,35 @@ describe('on PGlite', () => {
 describePostgres('with a server', () => {
   const database = usePostgres();
   withheldUsageContract('PostgreSQL', () => database);
+
+  test('that of a call that a user paid waits for charges of the company, whose sums it changes', async () => {
+    const { newId } = createSystemSecrets();
+    const [companyId, userId] = [newId(), newId()];
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    await database.query(
+      `insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'none', 'MEMBER')`,
+      [userId, companyId, `${userId}@example.com`],
+    );
+    await database.transaction((transaction) => openUserAccount(transaction, { userId, companyId }));
+    const tokens = { promptTokens: 1_000, cachedTokens: 0, completionTokens: 1 };
+    const tokenBounds = { promptTokens: 10, completionTokens: 1 };
+    const call = finishedCall(companyId, { payerId: userId, tokens, tokenBounds });
+    await chargeCalls(database, [call]);
+    const { first, posted } = await database.transaction(async (transaction) => {
+      await lockAccount(transaction, companyId);
+      const posted = database.transaction((own) =>
+        postWithheldUsage(own, { callId: call.id, note: 'checked', now: new Date() }),
+      );
+      const isWaiting = async () => {
+        const waiting = `select 1 from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock' and query like '%credit_accounts%'`;
+        return (await database.query(waiting)).length > 0;
+      };
+      const first = await Promise.race([until(isWaiting).then(() => 'it waits'), posted]);
+      return { first, posted };
+    });
+    expect([first, (await posted).outcome]).toEqual(['it waits', 'resolved']);
+  });
 });
 
 describe('the operators', () => {

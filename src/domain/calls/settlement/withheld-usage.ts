@@ -134,18 +134,23 @@ export async function dropWithheldUsage(
 
 type OpenUsage = WithheldUsage & { readonly day: string; readonly accountId: string };
 
-/** Locks the account first, as all charging does, to avoid deadlocks. */
+/**
+ * Locks the accounts first, as all charging does, to avoid deadlocks: those of the company and of the user who pays, because
+ * the sums by day are the company's.
+ */
 async function lockOpen(
   transaction: Transaction,
   callId: string,
   resolution: 'POSTED' | 'DROPPED',
 ): Promise<{ outcome: 'open'; usage: OpenUsage } | ResolvedUsage> {
-  const [place] = await transaction.query<{ accountId: string }>(
-    'select coalesce(payer_id, company_id) as "accountId" from withheld_usage where call_id = $1',
+  const [place] = await transaction.query<{ accountId: string; companyId: string }>(
+    `select coalesce(payer_id, company_id) as "accountId", company_id as "companyId" from withheld_usage
+     where call_id = $1`,
     [callId],
   );
   if (place === undefined) return { outcome: 'not-found' };
-  await lockAccount(transaction, place.accountId);
+  for (const id of [...new Set([place.accountId, place.companyId])].sort())
+    await lockAccount(transaction, id);
   const [row] = await transaction.query<Row & { day: string }>(
     `select ${COLUMNS}, to_char(day, 'YYYY-MM-DD') as day from withheld_usage where call_id = $1 for update`,
     [callId],

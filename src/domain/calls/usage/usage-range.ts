@@ -1,3 +1,5 @@
+import { beginsWithDay } from '../../../ports/clock.ts';
+
 /** The most days of a report. */
 export const MOST_USAGE_DAYS = 400;
 const DEFAULT_DAYS = 30;
@@ -103,6 +105,6 @@ export function matchIsoTime(text: string): RegExpExecArray | null {
 /** A day is read as its start in UTC. Null if the text is not a time. */
 export function momentIn(text: string): Date | null {
   const match = matchIsoTime(text);
-  const moment = match === null ? null : new Date(match[0]);
+  const moment = match === null || !beginsWithDay(match[0]) ? null : new Date(match[0]);
   return moment === null || Number.isNaN(moment.getTime()) ? null : moment;
 }

@@ -30,23 +30,21 @@ export function heldBudget<Budget extends Pick<CallBudget, 'scope' | 'subject'>>
   return budgets.find((budget) => budget.scope === scope) ?? null;
 }
 
-/** Contains the amount: a changed budget has another level. */
-export function budgetLevelName({ budget: { scope, subject, mostMicro }, month }: BudgetMonth): string {
-  return `budget-left ${scope} ${month} ${mostMicro} ${subject}`;
+/**
+ * Without the amount, which a hold adds: a call that was admitted under another amount counts against a changed budget
+ * as soon as it is charged.
+ */
+export function budgetLevelName({ budget: { scope, subject }, month }: BudgetMonth): string {
+  return `budget-spent ${scope} ${month} ${subject}`;
 }
 
 /**
- * The remaining amount. Spending only grows, so it serves as the version: the higher one is newer, whichever account
- * paid. A subject is charged by several accounts, whose versions cannot be compared.
+ * What was spent, below zero. Spending only grows, so it serves as the version: the higher one is newer, whichever
+ * account paid. A subject is charged by several accounts, whose versions cannot be compared.
  */
 export function budgetLevel(of: BudgetMonth, spentMicro: bigint): SharedLevel {
   const spent = Number(spentMicro < MOST_SPENT_MICRO ? spentMicro : MOST_SPENT_MICRO);
-  return {
-    name: budgetLevelName(of),
-    value: of.budget.mostMicro - spent,
-    version: spent,
-    ttlMs: LEVEL_KEPT_MS,
-  };
+  return { name: budgetLevelName(of), value: -spent, version: spent, ttlMs: LEVEL_KEPT_MS };
 }
 
 const MOST_SPENT_MICRO = BigInt(Number.MAX_SAFE_INTEGER);

@@ -329,6 +329,33 @@ describe('budgets, in any order of calls, months and restarts', () => {
     return { refused, months: months.size };
   }
 
+  test('a call counts against a limit and a budget that were changed while it ran, as soon as it is charged', async () => {
+    const clock = createManualClock();
+    const process = openProcess({ database, clock, sharedState: createInProcessState({ clock }) });
+    const companyId = await newCompany(database);
+    for (const [keyLimits, budgetAmounts, by] of [
+      [[900, 100], [], 'limit'],
+      [[null, null], [900, 100], { scope: 'KEY' }],
+    ] as const) {
+      const [limitMicro] = keyLimits;
+      const first = await newKey(database, companyId, limitMicro);
+      const begin = async (at: 0 | 1) => {
+        const key = { ...first, limitMicro: keyLimits[at] };
+        const budgets = budgetAmounts.length === 0 ? [] : [budgetOf('KEY', first.id, budgetAmounts[at] ?? 0)];
+        return await process.begin(companyId, key, budgets, { amount: 1 });
+      };
+      const begun = [await begin(0), await begin(1)] as const;
+      if (begun[0].outcome !== 'admitted') throw new Error('it was refused');
+      // 108 micro-credits, above the changed limit.
+      await process.end([{ call: begun[0].running, completionTokens: 25 }]);
+      expect([begun[1].outcome, await begin(1)]).toEqual([
+        'admitted',
+        { outcome: 'refused', by: typeof by === 'string' ? by : expect.objectContaining(by) },
+      ]);
+      expect((await begin(0)).outcome).toBe('admitted');
+    }
+  });
+
   test('no call starts once a budget is used up, and none is refused before', async () => {
     const seen = { refused: 0, byRotatedKeys: 0, months: 0 };
     for (let seed = 1; seed <= SEEDS; seed += 1) {

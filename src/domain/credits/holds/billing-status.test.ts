@@ -144,6 +144,7 @@ describe('while the database is unavailable', () => {
     for (let n = 0; n < 40; n += 1) {
       await clock.advance(250);
       expect(billingStatuses.find('a')).not.toBeInstanceOf(Promise);
+      expect(billingStatuses.latest('a')).not.toBeInstanceOf(Promise);
     }
     database.release();
   });

@@ -29,6 +29,11 @@ export interface BillingStatuses {
    * Synchronous if the status is fresh, which it always is for a company in steady use. Null: it cannot be determined.
    */
   find(companyId: string): BillingStatus | null | Promise<BillingStatus | null>;
+  /**
+   * For the end of a call: however old it is, unless a message has reported a change. Null if it is not in memory any more,
+   * or cannot be read.
+   */
+  latest(companyId: string): BillingStatus | null | Promise<BillingStatus | null>;
   close(): Promise<void>;
 }
 
@@ -200,6 +205,10 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
 
   return {
     find,
+    latest(companyId) {
+      const entry = known.get(companyId);
+      return entry?.isOutdated === true ? find(companyId) : (entry?.status ?? null);
+    },
     async close() {
       timer?.cancel();
       await subscription.close();

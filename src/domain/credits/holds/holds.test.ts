@@ -36,12 +36,12 @@ describe('G-29 the levels that calls are held against', () => {
     expect(none).toEqual([]);
     expect(balance).toMatchObject({ of: 'balance', name: 'balance', amount: 7 });
     expect(await balance?.read()).toMatchObject({ name: 'balance', value: 100, version: 9 });
-    expect(spending).toMatchObject({ of: 'key-spending', amount: 7 });
-    expect(await spending?.read()).toMatchObject({ name: spending?.level, value: 380, version: 9 });
+    expect(spending).toMatchObject({ of: 'key-spending', amount: 7, plus: 500 });
+    expect(await spending?.read()).toMatchObject({ name: spending?.level, value: -120, version: 9 });
     expect(holds.of({ ...payer, monthlyLimitMicro: null }, 7)).toHaveLength(1);
   });
 
-  test('a month ends in UTC, and another limit is another level', () => {
+  test('a month ends in UTC, and another limit has the same level of what was spent', () => {
     const { holds } = given();
     const spending = (changes = {}) => holds.of({ ...payer, ...changes }, 1)[1];
     for (const named of ['name', 'level'] as const) {
@@ -49,8 +49,8 @@ describe('G-29 the levels that calls are held against', () => {
       expect(spending({ startedAtMs: JANUARY + 1 })?.[named]).toContain('2030-02-01');
     }
     const changed = spending({ monthlyLimitMicro: 501n });
-    expect(changed?.level).not.toBe(spending()?.level);
-    expect(changed?.name).toBe(spending()?.name);
+    expect([changed?.level, changed?.name]).toEqual([spending()?.level, spending()?.name]);
+    expect(changed?.plus).toBe(501);
   });
 
   test('a commit sets the level that it returned, and the key’s in the month in which the call began', () => {
@@ -58,7 +58,7 @@ describe('G-29 the levels that calls are held against', () => {
     const spending = { month: '2030-01-01', spentMicro: 600n, version: 10n };
     expect(holds.levelsAfter(payer, { level, spending })).toMatchObject([
       { name: 'balance', value: 100, version: 9 },
-      { value: -100, version: 10 },
+      { value: -600, version: 10 },
     ]);
     expect(holds.levelsAfter(payer, { level: null, spending: null })).toEqual([]);
   });
@@ -94,14 +94,14 @@ describe('G-29 the levels that calls are held against', () => {
     expect(await holds.of(payer, 1)[0]?.read()).toMatchObject({ value: 100 });
   });
 
-  test('the first call after an outage reads the balance and the rest of its key’s month', async () => {
+  test('the first call after an outage reads the balance and its key’s month', async () => {
     const { holds, database, clock } = given();
     database.failWith('unavailable');
     expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
     database.failWith(null);
     await clock.advance(1_000);
     const levels = await Promise.all(holds.of(payer, 1).map((hold) => hold.read()));
-    expect(levels).toMatchObject([{ value: 100 }, { value: 380 }]);
+    expect(levels).toMatchObject([{ value: 100 }, { value: -120 }]);
   });
 
   test('a database that does not respond delays one call by a second', async () => {

@@ -18,7 +18,6 @@ import {
   readLevel,
   type SharedLevel,
   sharedLevelOf,
-  spendable,
   userBalanceLevel,
 } from '../ledger/credit-account.ts';
 
@@ -42,6 +41,8 @@ interface Hold {
   readonly of: 'balance' | 'key-spending' | 'budget';
   readonly name: string;
   readonly level: string;
+  /** What a limit allows, added to a level of what was spent. */
+  readonly plus?: number;
   readonly amount: number;
   readonly rule?: 'fits' | 'room';
   readonly maxAgeMs: number;
@@ -134,14 +135,16 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       if (keyMonth !== null) {
         const level = spendingLevelName(keyMonth);
         const read = readBehind(level, () => readSpending(accountId, keyMonth));
-        all.push({ of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read });
+        const plus = Number(keyMonth.limitMicro < MOST_LIMIT_MICRO ? keyMonth.limitMicro : MOST_LIMIT_MICRO);
+        all.push({ of: 'key-spending', name: spendingName(keyMonth), level, plus, amount, ...ages, read });
       }
       for (const budget of payer.budgets ?? []) {
         if (!budget.isHard) continue;
         const of = { companyId: payer.companyId, budget, month: monthOf(payer.startedAtMs) };
         const level = budgetLevelName(of);
         const read = readBehind(level, () => readBudget(of));
-        all.push({ of: 'budget', name: budgetHoldName(of), level, amount, ...ages, read });
+        const plus = budget.mostMicro;
+        all.push({ of: 'budget', name: budgetHoldName(of), level, plus, amount, ...ages, read });
       }
       return all;
     },
@@ -209,16 +212,22 @@ function spendingName({ keyId, month }: KeyMonth): string {
   return `spending ${keyId} ${month}`;
 }
 
-/** Contains the limit: a changed limit is another level. */
-function spendingLevelName({ keyId, month, limitMicro }: KeyMonth): string {
-  return `spend-left ${keyId} ${month} ${limitMicro}`;
+/**
+ * Without the limit, which a hold adds: a call counts against a limit that was changed while it ran, and against that of
+ * a rotation of its key, as soon as it is charged.
+ */
+function spendingLevelName({ keyId, month }: KeyMonth): string {
+  return `spent ${keyId} ${month}`;
 }
 
+/** What was spent, below zero. */
 function spendingLevel(keyMonth: KeyMonth, spentMicro: bigint, version: bigint): SharedLevel {
-  const { keyId: accountId, limitMicro } = keyMonth;
-  const value = spendable({ accountId, balanceMicro: limitMicro - spentMicro, lineMicro: 0n, version });
+  const value = -Number(spentMicro < MOST_LIMIT_MICRO ? spentMicro : MOST_LIMIT_MICRO);
   return { name: spendingLevelName(keyMonth), value, version: Number(version), ttlMs: LEVEL_KEPT_MS };
 }
+
+/** Shared state's amounts end at 2^53: nine billion credits. */
+const MOST_LIMIT_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** In one statement, so that both are consistent. */
 const SPENT = `select account.version, key_spending($2, $3::date) as "spentMicro"

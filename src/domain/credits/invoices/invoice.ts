@@ -1,6 +1,6 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { type AccountLevel, readLevel } from '../ledger/credit-account.ts';
-import { type Posting, postTransaction } from '../ledger/ledger.ts';
+import { lockAccount, type Posting, postTransaction } from '../ledger/ledger.ts';
 
 /**
  * The states of an invoice: DRAFT → OPEN → PAID or VOID, which are final; OPEN may also become UNCOLLECTIBLE, and that
@@ -155,6 +155,7 @@ export async function settleInvoiceByHand(
   transaction: Transaction,
   { invoiceId, paidAt }: { readonly invoiceId: string; readonly paidAt: Date },
 ): Promise<SettledInvoice> {
+  await lockAccountOf(transaction, invoiceId);
   await transaction.query(
     `update invoices set settled_by_hand_at = $2 where id = $1 and status not in ('PAID', 'VOID')`,
     [invoiceId, paidAt],
@@ -181,6 +182,12 @@ export async function voidInvoice(
 
 const LONGEST_REASON = 500;
 
+/** Before the invoice's own row, as the provider's events do: otherwise each could wait for the other. */
+async function lockAccountOf(transaction: Transaction, invoiceId: string): Promise<void> {
+  const invoice = await findInvoice(transaction, invoiceId);
+  if (invoice !== null) await lockAccount(transaction, invoice.companyId);
+}
+
 async function settleInvoice(
   transaction: Transaction,
   invoiceId: string,
@@ -188,6 +195,7 @@ async function settleInvoice(
   paidAt: Date | null,
   postingFor: (invoice: Invoice) => Omit<Posting, 'accountId' | 'amountMicro'>,
 ): Promise<SettledInvoice> {
+  await lockAccountOf(transaction, invoiceId);
   const [present] = await transaction.query<Invoice>(
     `select ${INVOICE_COLUMNS} from invoices where id = $1 for update`,
     [invoiceId],

@@ -115,8 +115,10 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
     // "Developer / Tester": two positions on one line belong to one entry, unless each has a date.
     return !(anchor.segment === entry[anchor.kind]?.segment && entry.date === null && entry.head === null);
   }
+  if (entry.date === null) return false;
   // A year in a name or a remark is weaker than a time span next to it.
-  if (entry.date === null || (!entry.date.isRange && anchor.date.isRange)) return false;
+  const isWeaker = !entry.date.isRange && anchor.date.isRange;
+  if (isWeaker) return distance > 0 && isDateColumn(laidOut, entry, anchor);
   if (entry.date.isRange && !anchor.date.isRange && distance === 0) return false;
   // If the organisation has a time span and the position has one on its own line, that of the position is used.
   const isPartsOwn =
@@ -126,6 +128,24 @@ function isNew(laidOut: LaidOutText, entry: Entry, anchor: Anchor): boolean {
   return !isPartsOwn;
 }
 
+/** "2022  Open University" above "2013 - 2016  Canterbury …": both lines begin with a date and go on with what it is of. */
+function isDateColumn({ segments }: LaidOutText, entry: Entry, anchor: Anchor): boolean {
+  const { beganWith, firstSegment, date, head, part } = entry;
+  const leads = (segment: number, { start, end }: { start: number; end: number }) => {
+    const own = segments[segment];
+    const isFirst = own?.beginsLine === true && own.start === start;
+    return isFirst && (own.end - end > LONGEST_SIGN || segments[segment + 1]?.beginsLine === false);
+  };
+  const isBeside = (mention: Mention | null) =>
+    mention !== null &&
+    (mention.segment === firstSegment ||
+      (mention.segment === firstSegment + 1 && segments[mention.segment]?.beginsLine === false));
+  if (beganWith !== 'date' || date === null || !(isBeside(head) || isBeside(part))) return false;
+  return leads(firstSegment, date) && leads(anchor.segment, anchor);
+}
+
+/** A date alone on its line may have a full stop or a bracket behind it. */
+const LONGEST_SIGN = 3;
 const LONGEST_FORM = 12;
 
 /** A form may name the employer below the duties: a labelled value belongs to a labelled entry that lacks it. */
@@ -182,7 +202,7 @@ function inheritHeads(entries: Entry[]): void {
 }
 
 const SMALL = /^(?:of|and|&|for|the|de|di|du|des|der|für|und|e|y|et|\.|'|’|-|\/|\(|\))$/iu;
-const JOINT = /^(?:,|-|–|—|at|@|\||:|bei|chez|\/|with|for)$/i;
+const JOINT = /^(?:,|-|–|—|at|@|\||:|bei|chez|bij|presso|\/|with|for)$/i;
 const MOST_GAP_TOKENS = 9;
 
 /**

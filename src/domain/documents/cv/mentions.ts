@@ -30,7 +30,7 @@ import {
   widened,
   withDepartment,
 } from './name-ends.ts';
-import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
+import { inSentences, namesDegree, partedEmployers, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
   /** In text order. */
@@ -59,7 +59,10 @@ export function mentionsIn(
     !needsLeave ||
     kind !== 'title' ||
     namesPosition(laidOut.tokens.slice(from, to).map(({ lower }) => lower));
-  const trim = joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []);
+  const trim = partedEmployers(
+    laidOut,
+    joinWrapped(laidOut, tagged).flatMap((mention) => trimmed(laidOut, mention) ?? []),
+  );
   const whole = partCapitals(laidOut, joinSubjects(laidOut, joinFields(laidOut, trim)))
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .filter((mention) => mention.kind !== 'title' || !isBesideDuties(laidOut, mention))
@@ -292,7 +295,7 @@ function isLabelWord(text: string): boolean {
   return LABEL_WORDS.test(text);
 }
 
-const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|bij|;)$/i;
+const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|bij|presso|;)$/i;
 /** "Bricklayer with CSCS card". */
 const PLAIN_PARTING = /^(?:with|mit|avec|con|com|met|[.;])$/i;
 const MOST_PART = 9;

@@ -35,6 +35,52 @@ export function plainParts({ tokens }: LaidOutText, mention: Mention): Mention[]
   return parts.flatMap((part) => (part === null ? [] : [{ ...part, confidence: mention.confidence }]));
 }
 
+/** English "at" is not among them: the tagger knows it, and names contain it. */
+const BEFORE_COMPANY = /^(?:presso|chez|bei|beim|bij)$/i;
+
+/**
+ * What is behind "chez" is an employer: "Vendeuse chez Zara", tagged as one position, and "presso" "Studio Commercialista"
+ * "Galli e Associati", of which the first was taken for a position.
+ */
+export function partedEmployers({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const parted: Mention[] = [];
+  for (const mention of mentions) {
+    const last = parted.at(-1);
+    const { from, to, confidence } = mention;
+    const isRest = last?.kind === 'company' && last.to === from && last.segment === mention.segment;
+    if (mention.kind === 'company' && isRest && startsBehind(tokens, last)) {
+      parted[parted.length - 1] = { ...last, to, end: mention.end };
+      continue;
+    }
+    const at = jointOf(tokens, mention);
+    if (at === null) {
+      parted.push(mention);
+      continue;
+    }
+    let begin = at + 1;
+    while (begin < to && /^\p{Ll}/u.test(tokens[begin]?.text ?? '')) begin++;
+    const parts = [mentionOf(tokens, 'title', from, at), mentionOf(tokens, 'company', begin, to)];
+    parted.push(...parts.flatMap((part) => (part === null ? [] : [{ ...part, confidence }])));
+  }
+  return parted;
+}
+
+/** The word before the employer, in the mention or before a position; "Chez Paul" is a name. */
+function jointOf(tokens: readonly Token[], { kind, from, to, segment }: Mention): number | null {
+  if (kind !== 'title' && kind !== 'company') return null;
+  for (let at = kind === 'title' ? from - 1 : from; at < to; at++) {
+    const token = tokens[at];
+    if (token?.segment !== segment || !BEFORE_COMPANY.test(token.text)) continue;
+    if (kind === 'title' || /^\p{Ll}/u.test(token.text)) return at;
+  }
+  return null;
+}
+
+function startsBehind(tokens: readonly Token[], { from, segment }: Mention): boolean {
+  const before = tokens[from - 1];
+  return before?.segment === segment && BEFORE_COMPANY.test(before.text);
+}
+
 /** "BSc Physics", but not "Forklift licence". */
 export function namesDegree(words: readonly Token[]): boolean {
   return degreesIn(words).length > 0 && !words.some(({ text }) => /^licen[cs]e$/i.test(text));

@@ -1,6 +1,7 @@
 import { type Traced, traced } from '../evidence.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Segment } from '../text/tokens.ts';
+import { isAboutEmployer } from './employer-sentences.ts';
 import { introducesList, type PostingSection, postingHeading } from './headings.ts';
 
 interface PostingItem extends Traced {
@@ -176,7 +177,7 @@ export function sortItems(text: string, items: readonly PostingItem[]): SortedIt
 }
 
 function asksFor(value: string): boolean {
-  return MUST.test(value) && value.length < 300 && !NOT_NEEDED.test(value);
+  return MUST.test(value) && value.length < 300 && !NOT_NEEDED.test(value) && !isAboutEmployer(value);
 }
 
 /** Splits an item of several clauses if some are required and others nice to have. */
@@ -229,6 +230,7 @@ export function sortPlainItems(
     one.section !== 'apply' &&
     one.section !== 'terms' &&
     !NOT_NEEDED.test(one.value) &&
+    !isAboutEmployer(one.value) &&
     (PLAIN_MUST.test(one.value) ||
       YEARS.test(one.value) ||
       (hasSkill(one) && !one.isBesideTitle && !HIRING.test(one.value)));

@@ -41,7 +41,7 @@ Voor onze werkplaats in Zwolle zoeken wij een monteur, fulltime. Je onderhoudt v
 Bude Sea Pool. May to September, five days a week. Applicants need the NPLQ and must be over 16. Uniform and training provided. Send a short letter to pool@example.org.`,
   'German, a title in one word': `Lkw-Fahrer Nahverkehr
 Spedition Kern, Gießen. Führerschein CE und Module 95 erforderlich. Montag bis Freitag, jeden Abend zu Hause. Lohn 17 Euro pro Stunde.`,
-  'Spanish, a firm that takes somebody on': `Conductor de camión C+E
+  'Spanish, a firm that hires': `Conductor de camión C+E
 Empresa de transporte de Zaragoza. Rutas nacionales, fines de semana en casa. Imprescindible carné C+E, CAP y tarjeta de tacógrafo. Incorporación inmediata. Contrato indefinido.`,
 };
 
@@ -65,7 +65,7 @@ Sevilla, elena.prieto@example.es
   Italian: `Paolo Riva
 Bergamo, paolo.riva@example.it
 2012 - oggi, Officine Riva: tornitura e fresatura, lettura del disegno, controllo qualità. Italiano, inglese A2`,
-  'of somebody who hires': `Nora Blum
+  'of a recruiter': `Nora Blum
 Recruiter, Vienna, nora.blum@example.com
 
 Experience

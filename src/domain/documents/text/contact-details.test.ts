@@ -55,6 +55,8 @@ test('G-7 numbers that a narrow column breaks or a label runs into', () => {
 test('G-7 national forms, with a label in the language of the CV or without one', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['+55 (11) 98765-4321', '5511987654321'],
+    ['Rua das Acácias, 45 - São Paulo\n(11) 98765-4321', '11987654321'],
+    ['Avenida Sete, 9, Salvador, (071)3123-4567', '07131234567'],
     ['Contact No.: 0092-300-1234567', '00923001234567'],
     ['8 (495) 123-45-67', '84951234567'],
     ['Numéro: 06.12.34.56.78', '0612345678'],

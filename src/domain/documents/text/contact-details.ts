@@ -30,14 +30,17 @@ export function findPhones(text: string, taken: readonly TextRange[]): Found<str
     const end = start + value.length;
     const before = text.slice(Math.max(0, start - 8), start);
     if (/\bIS[BS]N[:\s-]*$|\/$/i.test(before)) continue;
-    const isSure = isLabelled(text, start) || HAS_COUNTRY.test(value);
+    const isSure = isLabelled(text, start) || IS_SURE.test(value);
     if (looksLikePhone(value, isSure) && !isOther(taken, start, end, isSure)) add(start, end, value);
   }
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** Starts with a plus, or with the North American 1 before three, three and four digits. */
-const HAS_COUNTRY = /^(?:\(?[+＋]|1[-. ]\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$)/;
+/**
+ * Starts with a plus, or with the North American 1 before three, three and four digits; or a Brazilian number, whose last nine
+ * digits alone would be a postal code of the United States: "(11) 98765-4321".
+ */
+const IS_SURE = /^(?:\(?[+＋]|1[-. ]\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$|\(0?\d{2}\) ?\d{4,5}-\d{4}$)/;
 
 /** Without a house number after it, or a second number after a slash. */
 function firstNumber(value: string): string {

@@ -202,3 +202,30 @@ export function needsCompany(city: string): boolean {
 }
 
 export const placeBook: PhraseBook<KnownPlace> = createPhraseBook(placeEntries());
+
+/** The usual names of regions by country, by all their names and codes in lower case. */
+const regions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  Object.entries(places.regions).map(([countryCode, names]) => {
+    const entries = names.split('|').flatMap((entry) => {
+      const [code = '', ...rest] = entry.split(' ');
+      const own = rest
+        .join(' ')
+        .replaceAll(/ (?:State|Province)(?=\/|$)/g, '')
+        .split('/');
+      const known = code === '-' ? own : [code, ...own];
+      return known.map((name) => [name.toLowerCase(), own[0] ?? name] as const);
+    });
+    return [countryCode, new Map(entries)] as const;
+  }),
+);
+/** The country of a code that is written without one: "Austin, TX". */
+const COUNTRY_OF_CODES = 'US';
+
+/** "Bavaria" for "Bayern", "Texas" for "TX"; null for one that the list does not contain. */
+export function usualRegion(name: string, countryCode: string | null): string | null {
+  const key = name.toLowerCase();
+  if (countryCode !== null) return regions.get(countryCode)?.get(key) ?? null;
+  if (/^\p{Lu}{2,3}$/u.test(name)) return regions.get(COUNTRY_OF_CODES)?.get(key) ?? null;
+  for (const names of regions.values()) if (names.has(key)) return names.get(key) ?? null;
+  return null;
+}

@@ -303,8 +303,9 @@ export const paymentProblem = template({
       'dispute-closed',
       'dispute-reversed',
       'refund-failed',
+      'second-subscription',
     ]),
-    /** The provider's id of the dispute or the refund. */
+    /** The provider's id of the dispute, refund or subscription. */
     reference: name,
     amount,
     creditsMicro: micro.optional(),
@@ -348,5 +349,9 @@ const PROBLEMS = {
   'refund-failed': {
     title: 'A refund failed',
     text: 'The money was returned to you, and the credits that the refund had removed were restored. Refund it another way, then adjust the credits.',
+  },
+  'second-subscription': {
+    title: 'A company pays for two subscriptions',
+    text: 'This is the newer one. Each is charged and brings credits until you cancel one at the payment provider.',
   },
 };

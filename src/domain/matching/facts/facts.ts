@@ -129,7 +129,7 @@ export interface SkillVocabulary {
  * Raised with every change to how facts are read or scores are computed. Everything is then scored again in the
  * background.
  */
-export const SCORER_VERSION = 10;
+export const SCORER_VERSION = 12;
 
 /**
  * A unit vector in integers of one byte: 384 bytes instead of 1.5 KB, and identical on every machine. The cosine of two

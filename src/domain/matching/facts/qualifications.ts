@@ -101,7 +101,7 @@ const DEGREE_PATTERNS: readonly (readonly [DegreeLevel, RegExp])[] = [
   ],
   [
     3,
-    /\b(?:bachelor(?:['’]?s)?|b\.?\s?sc|b\.?\s?a\.(?=\W|$)|b\.?\s?s\.(?=\W|$)|b\.?eng|b\.?tech|b\.?com|b\.?ed|ll\.?b|undergraduate degree|licenciatura|university degree|college degree|abgeschlossenes studium|hochschulabschluss|licence(?= (?:en|de|professionnelle) )|grado en|titulación universitaria|licencjat|wykształcenie wyższe|licen[țţ]ă|studii superioare|degree in)(?!\p{L})/iu,
+    /\b(?:bachelor(?:['’]?s)?|b\.?\s?sc|b\.?\s?a\.(?=\W|$)|b\.?\s?s\.(?=\W|$)|b\.?eng|b\.?tech|b\.?com|b\.?ed|ll\.?b|undergraduate degree|licenciatura|university degree|college degree|abgeschlossenes studium|hochschulabschluss|licence(?= (?:en|de|professionnelle) )|grado en|titulación universitaria|licencjat|wykształcenie wyższe|licen[țţ]ă|studii superioare|(?<!(?:master(?:['’]?s)?|ph\.?\s?d\.?|doctoral|doctorate|m\.?\s?sc\.?|m\.?b\.?a\.?|graduate|associate(?:['’]?s)?)\s+)degree in)(?!\p{L})/iu,
   ],
   [
     2,

@@ -1,8 +1,9 @@
+import { isAboutEmployer } from '../../documents/posting/employer-sentences.ts';
 import { guessLanguage } from '../../documents/text/classify.ts';
 import { segmentsOf, tokensOf } from '../../documents/text/tokens.ts';
 import type { JobFacts, Place, Requirement, SkillVocabulary, TextsToEmbed } from './facts.ts';
 import { wordNumber } from './outline.ts';
-import { placeOf, placesIn } from './places.ts';
+import { placeFrom, placesIn, wholeCountry } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
 import { line, list, months, object, textsToEmbed } from './read-talent.ts';
@@ -84,15 +85,15 @@ export function jobTexts(facts: JobFacts, { description, posting }: StoredJob): 
 
 /**
  * If no requirements are listed, the lines and sentences of the description that name a skill, degree, language,
- * certificate or experience are used. None of them counts as a must-have, because a description also says what the job
- * is about.
+ * certificate or experience are used, unless they are about the employer. None of them counts as a must-have, because a
+ * description also says what the job is about.
  */
 function described(description: string, vocabulary: SkillVocabulary): readonly Requirement[] {
   const lines = description
     .slice(0, READ_DESCRIPTION)
     .split(/\r?\n|(?<=[.;!?])\s+(?=\p{Lu})|;\s/u)
     .map((one) => one.replace(BULLET, ''));
-  const short = lines.filter((one) => one.length <= LONGEST_LINE);
+  const short = lines.filter((one) => one.length <= LONGEST_LINE && !isAboutEmployer(one));
   return requirements(short, vocabulary).filter(({ kind }) => kind !== 'words');
 }
 
@@ -112,8 +113,8 @@ function placesOf(location: string | null, jobLocation: unknown): readonly Place
   if (location !== null) return placesIn(location);
   return list(jobLocation, MOST.places).flatMap((one) => {
     const { city, region, country } = object(one);
-    const place = placeOf([city, region, country].flatMap((part) => line(part) ?? []));
-    return place === null ? [] : [place];
+    const place = { city: line(city), region: line(region), country: wholeCountry(line(country) ?? '') };
+    return placeFrom(place) ?? [];
   });
 }
 

@@ -20,7 +20,7 @@ import {
   termCounts,
   unrepeatedLines,
 } from './outline.ts';
-import { countryOf, plain } from './places.ts';
+import { countryOf, placeFrom } from './places.ts';
 import { withoutPronouns, withoutProtected } from './protected-words.ts';
 import { degreeIn, languageCode, levelIn } from './qualifications.ts';
 import { countedWords, englishTermsIn, inEnglish, isWorkWord } from './words.ts';
@@ -306,12 +306,8 @@ function writtenIn(document: unknown): string | null {
 
 function placeOfTalent({ city, region, countryCode, country }: Fields): Place | null {
   const code = line(countryCode ?? country);
-  const place = {
-    city: plain(line(city)),
-    region: plain(line(region)),
-    country: code === null ? null : countryOf(code.length === 2 ? code.toUpperCase() : code),
-  };
-  return place.city === null && place.region === null && place.country === null ? null : place;
+  const known = code === null ? null : countryOf(code.length === 2 ? code.toUpperCase() : code);
+  return placeFrom({ city: line(city), region: line(region), country: known });
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -125,15 +125,15 @@ const PHRASES = new RegExp(
 const IGNORED: ReadonlySet<string> = new Set(
   `the and of for in at with to by on as ii iii iv level class remote hybrid staff shift night nights full part time
   permanent freelance freelancer self-employed contract temporary wanted opportunity vacancy registered qualified examiniert
-  examinierte examinierter staatlich geprüfter geprüfte anerkannte anerkannter`.split(/\s+/),
+  examinierte examinierter staatlich geprüfter geprüfte anerkannte anerkannter
+  superior superioară supérieur supérieure`.split(/\s+/),
 );
 
 /** Words for the type of work weigh less than those for its field: two managers may do quite different things. */
 const GENERAL: ReadonlySet<string> = new Set(
   `engineer manager administrator consultant analyst assistant designer specialist officer scientist software lead
-  coordinator team expert operator worker executive associate technical project member owner agent senior`.split(
-    /\s+/,
-  ),
+  coordinator team expert operator worker executive associate technical project member owner agent senior
+  regional national international global area territory`.split(/\s+/),
 );
 
 export interface TitleShape {
@@ -186,7 +186,7 @@ export function shapeOfTitle(title: string): TitleShape {
   for (const [at, plain] of all.entries()) {
     const ranked = RANKS.get(plain) ?? RANKS.get(englishOf(plain) ?? '');
     // A rank in "Principal Engineer", but an occupation in "Assistant Principal".
-    const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
+    const isRank = ranked !== undefined && !(plain === 'principal' && isOfSchool(all, at));
     const word = SAME.get(plain) ?? termIn(plain);
     if (isRank) {
       rank = ranked === 2 ? rank : ranked;
@@ -199,6 +199,15 @@ export function shapeOfTitle(title: string): TitleShape {
     else if (word !== null) words.add(word);
   }
   return { words: [...words], rank };
+}
+
+/** Romance languages have the rank behind the occupation: "Ingeniero principal". */
+function isOfSchool(words: readonly string[], at: number): boolean {
+  if (at !== words.length - 1) return false;
+  return (
+    at === 0 ||
+    /^(?:assistant|associate|deputy|vice|school|elementary|primary|secondary|high)$/.test(words[at - 1] ?? '')
+  );
 }
 
 /** Null for a word that says nothing about the work. */

@@ -1,3 +1,4 @@
+import { countryName, isWithin } from '../facts/places.ts';
 import { degreeName, languageName, shownSkill } from '../facts/qualifications.ts';
 import { PARTS, type PartName, type Weights } from '../weights.ts';
 import { speechCredit } from './certificates.ts';
@@ -57,8 +58,8 @@ export function explainPair(
   const words: Readonly<Record<PartName, FoundAndMissing>> = {
     skills,
     titles: explainTitles(talent, job),
-    experience: explainExperience(talent, job),
-    education: explainEducation(talent, job),
+    experience: explainExperience(talent, job, scored.parts[2] ?? null),
+    education: explainEducation(talent, job, scored.parts[3] ?? null),
     'languages and certificates': explainSpeech(talent, job),
     'place and mode': explainPlace(talent, job, scored.parts[5] ?? null),
     closeness: explainCloseness(scored.parts[6] ?? null),
@@ -89,47 +90,53 @@ export function explainPair(
 const NOT_ENOUGH = 'The CV does not say enough to judge.';
 const COPIED = 'A part of the CV repeats the words of this posting. That part does not count.';
 
-/** Required years and degrees count as must-haves but are not in that list, so the sentence names what it counts. */
+/** Required years and degrees count too, but may not be in the list of must-haves, so the sentence names them. */
 function gateWords(job: JobFeatures, { mustCount, mustMet, parts }: PairScore): string {
   const besides = [
     ...(job.isMonthsMust && (job.months ?? 0) > 0 ? ['experience'] : []),
     ...(job.isDegreeMust && (parts[3] ?? null) !== null ? ['education'] : []),
   ];
   if (besides.length === 0) return `Meets ${mustMet} of ${mustCount} must-haves.`;
-  const counted = [...(mustCount > besides.length ? ['must-haves'] : []), ...besides];
-  const last = counted.pop();
-  return `Meets ${mustMet} of ${mustCount} requirements: ${[counted.join(', '), last].filter(Boolean).join(' and ')}.`;
+  return `Meets ${mustMet} of ${mustCount} requirements, including ${besides.join(' and ')}.`;
 }
 
 function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissing {
-  const fit = titleFits(talent, job)?.forJob ?? null;
+  const near = nearTitles(talent, job);
+  const fit = titleFits(talent, job, near)?.forJob ?? null;
   if (fit === null) return NOTHING;
+  const { roles } = talent.facts;
   if (talent.titles.length === 0) return { found: [], missing: ['The CV names no position.'] };
-  let best = talent.facts.roles[0]?.title ?? '';
-  let most = -1;
-  nearTitles(talent, job).forEach((one, at) => {
-    if (one > most) [most, best] = [one, talent.facts.roles[at]?.title ?? best];
-  });
+  const most = Math.max(...near);
+  const best = roles[near.indexOf(most)]?.title ?? '';
+  const wanted = job.facts.title;
+  if (most < 0.5 && fit >= 0.5)
+    return { found: [`Describes the work of ${wanted} under another title.`], missing: [] };
   if (fit >= 0.85) return { found: [`Has worked as ${best}, which is this kind of job.`], missing: [] };
-  if (fit >= 0.5)
-    return { found: [`Has worked as ${best}, which is close to ${job.facts.title}.`], missing: [] };
-  return {
-    found: [],
-    missing: [`No title close to ${job.facts.title}; the latest is ${talent.facts.roles[0]?.title}.`],
-  };
+  if (fit >= 0.5) return { found: [`Has worked as ${best}, which is close to ${wanted}.`], missing: [] };
+  if (most >= 0.85) return { found: [], missing: [`Has worked as ${best}, several levels below ${wanted}.`] };
+  return { found: [], missing: [`No title close to ${wanted}; the latest is ${roles[0]?.title}.`] };
 }
+
+/** From this value of the part on, the years of experience are in this kind of work. */
+const IN_THIS_WORK = 0.7;
 
 function explainExperience(
   { months: has }: TalentFeatures,
   { months: required }: JobFeatures,
+  fit: number | null,
 ): FoundAndMissing {
   if (required === null || required === 0) return NOTHING;
   if (has === null)
-    return { found: [], missing: [`The CV gives no dates; ${span(required)} of experience are asked for.`] };
+    return { found: [], missing: [`The CV gives no dates; ${span(required)} of experience are required.`] };
   // The surplus is not shown: it would reveal an age, and it does not affect the score.
+  if (has >= required && fit !== null && fit < IN_THIS_WORK)
+    return {
+      found: [],
+      missing: [`Has the ${span(required)} of experience required, but mostly in other work.`],
+    };
   if (has >= required)
-    return { found: [`At least ${span(required)} of experience, as asked for.`], missing: [] };
-  return { found: [], missing: [`${span(has)} of experience; ${span(required)} asked for.`] };
+    return { found: [`At least ${span(required)} of experience, as required.`], missing: [] };
+  return { found: [], missing: [`${span(has)} of experience; ${span(required)} required.`] };
 }
 
 /** "4 years 2 months"; only months below one year. */
@@ -143,13 +150,20 @@ function span(months: number): string {
   return words.join(' ');
 }
 
-function explainEducation(talent: TalentFeatures, { degree }: JobFeatures): FoundAndMissing {
+function explainEducation(
+  talent: TalentFeatures,
+  { degree }: JobFeatures,
+  fit: number | null,
+): FoundAndMissing {
   if (degree === null) return NOTHING;
   const has = talent.facts.degree;
   const required = degreeName(degree.level);
-  if (has === null) return { found: [], missing: [`Asked for: ${required}; the CV names no degree.`] };
-  const line = `Has ${degreeName(has)}; ${required} is asked for.`;
-  return has >= degree.level ? { found: [line], missing: [] } : { found: [], missing: [line] };
+  if (has === degree.level) return { found: [`Has ${required}, as required.`], missing: [] };
+  const line = has === null ? null : `Has ${degreeName(has)}; ${required} is required.`;
+  if (line !== null && (has ?? 0) > degree.level) return { found: [line], missing: [] };
+  if (degree.orExperience && (fit ?? 0) >= MET.degree)
+    return { found: [`Experience in place of ${required}, as the job allows.`], missing: [] };
+  return { found: [], missing: [line ?? `Requires ${required}; the CV names no degree.`] };
 }
 
 function explainSpeech(talent: TalentFeatures, { speech }: JobFeatures): FoundAndMissing {
@@ -157,13 +171,13 @@ function explainSpeech(talent: TalentFeatures, { speech }: JobFeatures): FoundAn
   const missing: string[] = [];
   for (const item of speech) {
     const { requirement } = item;
+    const text = requirement.text.replace(/[\s.,;:]+$/u, '');
     const isMet = speechCredit(item, talent) >= MET.speech;
-    if (requirement.kind === 'certificate')
-      (isMet ? found : missing).push(`Certificate: ${requirement.text}`);
-    else if (isMet) found.push(`Speaks ${languageName(requirement.code)}, as asked for.`);
+    if (requirement.kind === 'certificate') (isMet ? found : missing).push(`Certificate: ${text}`);
+    else if (isMet) found.push(`Speaks ${languageName(requirement.code)}, as required.`);
     else if (talent.languages.has(requirement.code))
-      missing.push(`${languageName(requirement.code)} at a higher level: ${requirement.text}`);
-    else missing.push(`${languageName(requirement.code)}: ${requirement.text}`);
+      missing.push(`${languageName(requirement.code)} at a higher level: ${text}`);
+    else missing.push(`${languageName(requirement.code)}: ${text}`);
   }
   return { found, missing };
 }
@@ -172,13 +186,15 @@ function explainPlace(talent: TalentFeatures, job: JobFeatures, fit: number | nu
   if (fit === null) return NOTHING;
   if (job.facts.remote) return { found: ['The job can be done from anywhere.'], missing: [] };
   const where = job.facts.places
-    .map(({ city, region, country }) => named(city ?? region) || (country ?? ''))
+    .map(
+      ({ city, region, country }) => named(city ?? region) || (country === null ? '' : countryName(country)),
+    )
     .join(' or ');
   if (fit >= 1) return { found: [`Lives in ${where}.`], missing: [] };
   if (fit >= 0.7) return { found: [`Lives in the region of ${where}.`], missing: [] };
   const home = talent.facts.place?.country ?? null;
   const countries = job.facts.places.flatMap(({ country }) => country ?? []);
-  const isAbroad = home !== null && countries.length > 0 && !countries.includes(home);
+  const isAbroad = home !== null && countries.length > 0 && !countries.some((one) => isWithin(home, one));
   return {
     found: [],
     missing: [`Lives ${isAbroad ? 'in another country' : 'elsewhere'}; the job is in ${where}.`],
@@ -191,8 +207,8 @@ function named(place: string | null): string {
 
 function explainCloseness(fit: number | null): FoundAndMissing {
   if (fit === null) return NOTHING;
-  if (fit >= 0.6) return { found: ['What was done before reads much like this job.'], missing: [] };
-  return fit >= 0.25 ? NOTHING : { found: [], missing: ['What was done before reads unlike this job.'] };
+  if (fit >= 0.6) return { found: ['Past work is very similar to this job.'], missing: [] };
+  return fit >= 0.25 ? NOTHING : { found: [], missing: ['Past work is very different from this job.'] };
 }
 
 interface ExplainedSkills {
@@ -219,7 +235,7 @@ function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkill
   const reasons = [
     ...(has.length > 0 ? [`Has ${listed(has)}.`] : []),
     ...(named.length > 0 ? [`Mentioned, without a job or project that shows it: ${listed(named)}.`] : []),
-    ...(similar.length > 0 ? [`Near what is asked for: ${listed(similar)}.`] : []),
+    ...(similar.length > 0 ? [`Similar to what is required: ${listed(similar)}.`] : []),
   ];
   const mentioned = named.map((name) => `${name} (mentioned only)`);
   return {
@@ -239,15 +255,17 @@ interface Lists {
 
 function explainItem(item: SkillItem, talent: TalentFeatures, { exact, named, near, missing }: Lists): void {
   const lacking: string[] = [];
+  const isEnough = item.isAny && item.skills.some(({ name }) => talent.skills.has(name));
   for (const { name, near: others } of item.skills) {
     const instead = others.find((one) => talent.skills.has(one.name));
     if (talent.skills.has(name)) (talent.named.has(name) ? named : exact).push(shownSkill(name));
+    else if (isEnough) continue;
     else if (instead !== undefined) near.push(`${shownSkill(name)} (has ${shownSkill(instead.name)})`);
     else lacking.push(shownSkill(name));
   }
   // A skill that a posting only mentions is never missing, and one of several alternatives is enough.
   const isMentioned = item.text === item.skills[0]?.name && !item.isMust && item.weight < 0.5;
-  if (isMentioned || (item.isAny && lacking.length < item.skills.length)) return;
+  if (isMentioned || isEnough || (item.isAny && lacking.length < item.skills.length)) return;
   const ending = item.isMust && itemCredit(item, talent) < MET.skills ? ' (must have)' : '';
   if (item.isAny) missing.push(`${lacking.join(' or ')}${ending}`);
   else for (const name of lacking) missing.push(`${name}${ending}`);

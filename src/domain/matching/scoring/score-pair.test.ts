@@ -75,7 +75,7 @@ describe('A-12 a score', () => {
     const listed = { mustHave: ['Python', 'SQL', 'Docker'] };
     expect(explained(cook, job(listed)).reasons[0]).toBe('Meets 3 of 3 must-haves.');
     const years = job({ ...listed, minMonthsExperience: 24 });
-    expect(explained(cook, years).reasons[0]).toBe('Meets 4 of 4 requirements: must-haves and experience.');
+    expect(explained(cook, years).reasons[0]).toBe('Meets 4 of 4 requirements, including experience.');
   });
 
   test('A-12 a near skill is found in place of the required one, and is named', () => {
@@ -121,9 +121,85 @@ describe('A-12 a score', () => {
     });
     expect(scorePair(fits, asked, DEFAULT_WEIGHTS)).toMatchObject({ mustMet: 5, mustCount: 5 });
     const { missing } = explained(talent({ total_months_experience: 20 }), asked);
-    expect(missing).toContain('1 year 8 months of experience; 5 years asked for.');
-    expect(missing).toContain('Asked for: a bachelor’s degree; the CV names no degree.');
+    expect(missing).toContain('1 year 8 months of experience; 5 years required.');
+    expect(missing).toContain('Requires a bachelor’s degree; the CV names no degree.');
     expect(missing).toContain('German: Fluent German');
+  });
+
+  test('A-12 experience in other work is no reason for a job, though its years are met', () => {
+    const asked = job({ minMonthsExperience: 24 });
+    const gardener = { work: [{ position: 'Gardener', startDate: '2018-01', endDate: '2023-12' }] };
+    const other = explained(talent(gardener), asked);
+    expect(other.reasons.join('\n')).not.toContain('of experience');
+    expect(other.missing).toContain('Has the 2 years of experience required, but mostly in other work.');
+    const same = explained(talent(developer), asked);
+    expect(same.reasons).toContain('At least 2 years of experience, as required.');
+  });
+
+  test('A-12 a degree is as required, higher, lower, or replaced by experience where the job allows it', () => {
+    const master = job({ mustHave: ["Master's degree in Biology"] });
+    const has = (level: string) => talent({ ...developer, highest_degree_level: level });
+    expect(explained(has('bachelor'), master).missing).toContain(
+      'Has a bachelor’s degree; a master’s degree is required.',
+    );
+    expect(explained(has('master'), master).reasons).toContain('Has a master’s degree, as required.');
+    expect(explained(has('doctorate'), master).reasons).toContain(
+      'Has a doctorate; a master’s degree is required.',
+    );
+    const instead = job({ mustHave: ["Bachelor's degree or equivalent experience"] });
+    const { reasons, missing } = explained(talent({ ...developer, total_months_experience: 70 }), instead);
+    expect(reasons).toContain('Experience in place of a bachelor’s degree, as the job allows.');
+    expect(missing.join('\n')).not.toContain('degree');
+  });
+
+  test('A-12 names the position that fits, and claims none where only the text fits', () => {
+    const asked = job({ title: 'Sales Director' });
+    const as = (position: string) => explained(talent({ work: [{ position }] }), asked);
+    expect(as('Director of Sales').reasons).toContain(
+      'Has worked as Director of Sales, which is this kind of job.',
+    );
+    expect(as('Gardener').missing).toContain('No title close to Sales Director; the latest is Gardener.');
+    expect(as('Sales trainee').missing).toContain(
+      'Has worked as Sales trainee, several levels below Sales Director.',
+    );
+    const clerk = { work: [{ position: 'Clerk', highlights: ['Litigation paralegal for two lawyers'] }] };
+    const { reasons } = explained(talent(clerk), job({ title: 'Litigation Paralegal' }));
+    expect(reasons).toContain('Describes the work of Litigation Paralegal under another title.');
+  });
+
+  test('A-12 with one of several alternatives the others are neither near nor missing', () => {
+    const { parts, missing } = explained(
+      talent(skills('PostgreSQL')),
+      job({ mustHave: ['PostgreSQL or MySQL'] }),
+    );
+    expect(parts[0]?.found).toEqual(['PostgreSQL']);
+    expect(missing.join('\n')).not.toContain('MySQL');
+  });
+
+  test('A-12 a job in a whole country suits anyone who lives there, and the country is named in full', () => {
+    const asked = job({ posting: { jobLocation: [{ country: 'United Kingdom' }] } });
+    const from = (countryCode: string) =>
+      explained(talent({ ...developer, basics: { location: { city: 'Ely', countryCode } } }), asked);
+    expect(from('GB').reasons).toContain('Lives in the United Kingdom.');
+    expect(from('FR').missing).toContain('Lives in another country; the job is in the United Kingdom.');
+  });
+
+  test.each([
+    ['Leeds, UK', 'GB', 'Leeds, United Kingdom'],
+    ['Lyon, France', 'FR', 'Lyon, FR'],
+    ['Novi Sad, Serbia', 'RS', 'Novi Sad, RS'],
+    ['Kinshasa, Congo - Kinshasa', 'CD', 'Kinshasa, CD'],
+  ])('A-12 a country has one code, however it is written: %s', (location, countryCode, written) => {
+    for (const place of [location, written]) {
+      const home = { location: { city: 'Elsewhere', countryCode } };
+      const { parts } = explained(talent({ ...developer, basics: home }), job({ location: place }));
+      expect(parts.find(({ name }) => name === 'place and mode')?.score).toBe(40);
+    }
+  });
+
+  test('A-12 a requirement is named without the punctuation at its end', () => {
+    const { missing } = explained(talent(developer), job({ mustHave: ['Forklift licence;'] }));
+    expect(missing).toContain('Certificate: Forklift licence');
   });
 
   test('A-12 more experience than asked for is no better and no worse', () => {
@@ -142,6 +218,28 @@ describe('A-12 a score', () => {
     );
     expect([same, country, far]).toEqual([1, 0.4, 0]);
     expect(scorePair(at('Lisbon', 'PT'), job({ remote: true }), DEFAULT_WEIGHTS).parts[5]).toBe(1);
+  });
+
+  test('A-12 a whole region or area is named as such, and who lives there lives in the place of the job', () => {
+    const from = (countryCode: string, region: string | null, location: string) =>
+      explained(
+        talent({ ...developer, basics: { location: { city: 'Ely', region, countryCode } } }),
+        job({ location }),
+      );
+    expect(from('DE', 'Bayern', 'Bavaria, Germany').reasons).toContain('Lives in Bavaria.');
+    expect(from('PT', null, 'Remote (EU)').reasons).toContain('Lives in the European Union.');
+    expect(from('GB', null, 'EU only').missing).toContain(
+      'Lives in another country; the job is in the European Union.',
+    );
+  });
+
+  test('A-12 skills in sentences about the employer are not missing', () => {
+    const description = `We are a leading Salesforce consultancy with 300 employees. Our clients run on Oracle.
+      We offer German lessons and first aid training. You build services in Kotlin.`;
+    const { missing } = explained(talent({ ...developer, ...skills('Go') }), job({ description }));
+    expect(missing.join('\n')).toContain('Kotlin');
+    for (const name of ['Salesforce', 'Oracle', 'German', 'first aid'])
+      expect(missing.join('\n')).not.toContain(name);
   });
 
   test('A-12 the directions differ: a step up asks more of a talent, a step down is less attractive', () => {
@@ -338,6 +436,21 @@ describe('words', () => {
     test('A-12 principal is a rank before a title and a profession at its end', () => {
       expect(shapeOfTitle('Principal Engineer')).toEqual({ words: ['engineer'], rank: 5 });
       expect(close('Assistant Principal', 'School Principal')).toBeGreaterThan(0.6);
+    });
+
+    test('the region of a position is not its field', () => {
+      const sought = 'Regional Facilities Manager';
+      expect(close('Facilities Manager', sought)).toBeGreaterThan(0.8);
+      expect(close('Regional Sales Manager', sought)).toBeLessThan(0.5);
+      expect(
+        close('Administrator regional de vânzări', 'Administrator de facilități regionale'),
+      ).toBeLessThan(0.5);
+    });
+
+    test('a rank behind the occupation is a rank', () => {
+      expect(shapeOfTitle('Ingeniero principal')).toEqual(shapeOfTitle('Principal Engineer'));
+      expect(close('Inginer superior', 'Engineer')).toBe(1);
+      expect(shapeOfTitle('Vicepreședinte de vânzări')).toEqual(shapeOfTitle('VP of Sales'));
     });
 
     test('A-12 what is at the top of a CV counts beside the present title', () => {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../ports/json-object.ts';
-import { reportedTokens } from '../../calls/settlement/finished-call.ts';
+import { reportedTokens, withReasoning } from '../../calls/settlement/finished-call.ts';
 
 /** The tokens of an answer as chat completions count them: the prompt includes tokens read from and written to a cache. */
 export interface ChatUsage {
@@ -13,11 +13,14 @@ export interface ChatUsage {
   readonly reasoning: number | null;
 }
 
-/** Reads the usage of an answer or a chunk: at the top level, or where Groq and Moonshot put it. */
-export function readChatUsage(answer: JsonObject): ChatUsage | null {
+/**
+ * Reads the usage of an answer or a chunk: at the top level, or where Groq and Moonshot put it. `totalHasReasoning`: see
+ * `TargetWire`.
+ */
+export function readChatUsage(answer: JsonObject, totalHasReasoning = false): ChatUsage | null {
   const choices = Array.isArray(answer.choices) ? answer.choices : [];
   for (const place of [answer, answer.x_groq, ...choices]) {
-    const usage = isObject(place) ? usageOf(place.usage) : null;
+    const usage = isObject(place) ? usageOf(place.usage, totalHasReasoning) : null;
     if (usage !== null) return usage;
   }
   return null;
@@ -27,16 +30,20 @@ export function readChatUsage(answer: JsonObject): ChatUsage | null {
  * Follows the gateway's rules for answers that are not translated: missing parts count as 0, and a block with neither
  * prompt nor completion, or with an implausible count, is ignored.
  */
-function usageOf(block: unknown): ChatUsage | null {
+function usageOf(block: unknown, totalHasReasoning: boolean): ChatUsage | null {
   if (!isObject(block)) return null;
   const details = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
   const thought = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
   const prompt = countOf(block.prompt_tokens);
-  const completion = countOf(block.completion_tokens);
+  const { prompt_tokens, completion_tokens, total_tokens: total } = block;
+  const { reasoning_tokens: reasoning } = thought;
+  const counts = { prompt: prompt_tokens, completion: completion_tokens, reasoning, total };
+  const completion = countOf(withReasoning(counts, totalHasReasoning));
   // OpenAI's place, then DeepSeek's, then Moonshot's.
   const cached = countOf(details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens);
-  // OpenRouter's name, then the one that LiteLLM adopts from Anthropic.
-  const written = countOf(details.cache_write_tokens ?? block.cache_creation_input_tokens);
+  // OpenAI's name, then Anthropic's, where LiteLLM has it and where Qwen does.
+  const ofAnthropic = block.cache_creation_input_tokens ?? details.cache_creation_input_tokens;
+  const written = countOf(details.cache_write_tokens ?? ofAnthropic);
   if ((block.prompt_tokens ?? block.completion_tokens ?? null) === null) return null;
   if (prompt === null || completion === null || cached === null || written === null) return null;
   const cachedOfPrompt = Math.min(cached, prompt);
@@ -47,7 +54,7 @@ function usageOf(block: unknown): ChatUsage | null {
     cacheWrite,
     hourWrite: hourWriteOf(details, cacheWrite),
     completion,
-    reasoning: reportedTokens(thought.reasoning_tokens),
+    reasoning: reportedTokens(reasoning) ?? unreported(completion, completion_tokens),
   };
 }
 
@@ -58,6 +65,12 @@ function hourWriteOf(details: JsonObject, cacheWrite: number): number | null {
     details.cache_write_1h_tokens ?? (isObject(split) ? split.ephemeral_1h_input_tokens : undefined);
   if (given == null || cacheWrite === 0) return null;
   return Math.min(reportedTokens(given) ?? cacheWrite, cacheWrite);
+}
+
+/** The reasoning that only the total shows; null if there is none. */
+function unreported(completion: number, counted: unknown): number | null {
+  const more = completion - (countOf(counted) ?? 0);
+  return more > 0 ? more : null;
 }
 
 /** Null if the value is no valid count. */

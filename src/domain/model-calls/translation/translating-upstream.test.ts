@@ -238,6 +238,21 @@ describe('calls of one wire to targets of another', () => {
     }
   });
 
+  test('a stream without a media type or with a wrong one is a stream, and a whole answer is none', async () => {
+    const read = async (contentType: string, ...reads: string[]) => {
+      const { upstream } = translating({ contentType, reads: [...reads, null] });
+      return await readAll((await upstream.send(targetOf('vllm'), callOf('body'))).body);
+    };
+    expect(await read('', '\r\n', 'da', 'ta: 1\n\n')).toBe('data: -:1<chat\n\ndata: end<chat\n\n');
+    for (const type of ['text/plain', 'application/json']) {
+      expect(await read(type, ': ping\n\n')).toBe('data: end<chat\n\n');
+    }
+    for (const whole of ['{"data":1}', ' data: 1', 'data', 'database: gone', '']) {
+      expect(await read('', whole)).toBe(`${whole}<chat`);
+      expect(await read('application/json', whole)).toBe(`${whole}<chat`);
+    }
+  });
+
   test('the message of an error event is passed on before the stream breaks off', async () => {
     const error = '{"type":"error","error":{"type":"overloaded_error"}}';
     const { upstream } = translating({

@@ -11,6 +11,7 @@ import {
 } from '../../../ports/model-upstream.ts';
 import type { Secrets } from '../../../ports/secrets.ts';
 import { speaks } from '../../models/providers.ts';
+import { readBeginning } from '../begun-body.ts';
 import { createEventReader } from './event-reader.ts';
 import { estimateInputTokens, estimateResponseTokens } from './messages/count-tokens.ts';
 import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
@@ -112,6 +113,7 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
     model,
     maxTokensName: wire?.maxTokensName ?? ('max_tokens' as const),
     hasStreamOptions: wire?.hasStreamOptions ?? true,
+    totalHasReasoning: wire?.totalHasReasoning,
     defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     provider: wire?.provider,
   };
@@ -142,11 +144,29 @@ function translatedAnswer(
   hold: UpstreamCall['hold'],
 ): UpstreamAnswer {
   if (answer.status < 200 || answer.status > 299) return answer;
-  const body =
-    answer.contentType === 'text/event-stream'
-      ? streamedBody(answer.body, translation.stream(), clock)
-      : wholeBody(answer.body, translation, hold);
-  return { ...answer, body };
+  return { ...answer, body: translatedBody(answer, translation, clock, hold) };
+}
+
+function translatedBody(
+  { contentType, body }: UpstreamAnswer,
+  translation: AnswerTranslation,
+  clock: Pick<Clock, 'uptimeMs'>,
+  hold: UpstreamCall['hold'],
+): UpstreamBody {
+  if (contentType === 'text/event-stream') return streamedBody(body, translation.stream(), clock);
+  let known: UpstreamBody | null = null;
+  async function find(idleMs: number): Promise<BodyRead> {
+    const begun = await readBeginning(body, idleMs);
+    known = begun.isStream
+      ? streamedBody(begun.body, translation.stream(), clock)
+      : wholeBody(begun.body, translation, hold);
+    return await known.read(idleMs);
+  }
+  return {
+    read: (idleMs) => (known === null ? find(idleMs) : known.read(idleMs)),
+    cancel: () => (known ?? body).cancel(),
+    lacksUsage: () => known?.lacksUsage?.() === true,
+  };
 }
 
 function streamedBody(

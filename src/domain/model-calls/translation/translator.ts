@@ -14,6 +14,8 @@ export interface TranslationTarget {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether the target knows stream_options; otherwise, include_usage is not sent. */
   readonly hasStreamOptions: boolean;
+  /** See `TargetWire`. Omitted: false. */
+  readonly totalHasReasoning?: boolean | undefined;
   /** For an API that requires a limit, if the client set none: the alias's max_output_tokens. */
   readonly defaultMaxTokens: number;
   /** The name of its preset. Omitted for a server that none describes. */

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../ports/database.ts';
 import type { StoredAlias } from '../alias-catalogue.ts';
-import { FACTOR_FIELDS, HOUR, MOST_PRICE_FACTOR, type PriceFactors, WHOLE_PRICE } from './tiers.ts';
+import { AUDIO, FACTOR_FIELDS, HOUR, MOST_PRICE_FACTOR, type PriceFactors, WHOLE_PRICE } from './tiers.ts';
 
 const MOST_VALUES = 20;
 const VALUE = /^[A-Za-z0-9][\w.-]{0,39}$/;
@@ -58,6 +58,9 @@ function problemWith(field: string, own: readonly (readonly [string, number])[])
   const isByTokens = field === 'prompt_tokens' || field === 'long_prompt_completion';
   if (isByTokens && own.some(([value]) => !TOKENS.test(value))) {
     return `price factors of ${field} are given by a number of tokens, such as 200000`;
+  }
+  if (field === 'modalities' && own.some(([value]) => value !== AUDIO)) {
+    return `modalities has one price factor, for ${AUDIO}`;
   }
   if (field === 'cache_write' && own.some(([value, factor]) => value !== HOUR || factor < WHOLE_PRICE)) {
     return `cache_write has one price factor, for ${HOUR}, from 1 to ${MOST_PRICE_FACTOR}`;

@@ -132,6 +132,7 @@ test('factors are numbers from 0 to 100 of the known fields', () => {
     { prompt_tokens: { '200000': 2 }, long_prompt_completion: { '300000': 1.5 } },
     { prompt_tokens: { '200000': 2 }, long_prompt_completion: { many: 1.5 } },
     { cache_write: { '5m': 1 } },
+    { modalities: { text: 1 } },
     { cache_write: { '1h': 0.9 } },
   ];
   const numbers = [-1, 101, 0.000_000_1, Number.NaN].map((fast) => ({ speed: { fast } }));
@@ -145,6 +146,7 @@ test('factors are numbers from 0 to 100 of the known fields', () => {
     prompt_tokens: { '200000': 2_000_000 },
     long_prompt_completion: { '200000': 1_500_000 },
     cache_write: { '1h': 1_600_000 },
+    modalities: { audio: 16_000_000 },
   };
   const shown = shownFactors(all);
   expect(checkPriceFactors(factorsByField(shown))).toEqual({ outcome: 'fine', factors: all });

@@ -1,6 +1,9 @@
 /** The fields of a body that change the provider's price for the same tokens. */
 export const TIER_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
-export type TierField = (typeof TIER_FIELDS)[number];
+/** With these a call that sends or asks for audio, whose tokens cost many times what those of text do. */
+const PRICED_FIELDS = [...TIER_FIELDS, 'modalities'] as const;
+export type PricedField = (typeof PRICED_FIELDS)[number];
+export const AUDIO = 'audio';
 
 /**
  * What can have price factors. Those of `prompt_tokens` are by the number of tokens above which a prompt costs more. They
@@ -8,7 +11,7 @@ export type TierField = (typeof TIER_FIELDS)[number];
  * for writes that stay in the provider's cache for an hour.
  */
 export const FACTOR_FIELDS = [
-  ...TIER_FIELDS,
+  ...PRICED_FIELDS,
   ...(['prompt_tokens', 'long_prompt_completion', 'cache_write'] as const),
 ] as const;
 type FactorField = (typeof FACTOR_FIELDS)[number];
@@ -16,7 +19,7 @@ type FactorField = (typeof FACTOR_FIELDS)[number];
 export const HOUR = '1h';
 
 /** By field, as in the body or the answer; missing fields are omitted. */
-export type Tiers = { readonly [Field in TierField]?: string };
+export type Tiers = { readonly [Field in PricedField]?: string };
 
 /** What a body requests that affects its price. */
 export interface RequestedTiers extends Tiers {
@@ -43,13 +46,14 @@ interface TierRules {
   readonly isOpen: boolean;
 }
 
-const RULES: Readonly<Record<TierField, TierRules>> = {
+const RULES: Readonly<Record<PricedField, TierRules>> = {
   service_tier: {
     plain: ['auto', 'default', 'standard', 'standard_only', 'on_demand', 'flex', 'batch'],
     isOpen: true,
   },
   speed: { plain: ['standard'], isOpen: false },
   inference_geo: { plain: ['global', 'not_available'], isOpen: true },
+  modalities: { plain: ['text'], isOpen: false },
 };
 
 export const WHOLE_PRICE = 1_000_000;
@@ -69,19 +73,19 @@ function factorsOf({ priceFactors, ownKey }: Chargeable): PriceFactors | null {
 }
 
 /** The first field whose value may cost more and has no factor; null if the call can be priced. */
-export function unpricedTier(alias: Chargeable, requested: Tiers): TierField | null {
+export function unpricedTier(alias: Chargeable, requested: Tiers): PricedField | null {
   if (alias.ownKey !== undefined) return null;
-  const isUnpriced = (field: TierField) => {
+  const isUnpriced = (field: PricedField) => {
     const value = requested[field];
     return (
       value !== undefined && !isPlain(field, value) && factorOf(alias.priceFactors, field, value) === null
     );
   };
-  return TIER_FIELDS.find(isUnpriced) ?? null;
+  return PRICED_FIELDS.find(isUnpriced) ?? null;
 }
 
 /** The values of a field that are allowed on every alias. */
-export function plainTiers(field: TierField): readonly string[] {
+export function plainTiers(field: PricedField): readonly string[] {
   return RULES[field].plain;
 }
 
@@ -100,7 +104,7 @@ export function mostFactor(
   const ofTiers =
     requested == null
       ? WHOLE_PRICE
-      : TIER_FIELDS.reduce(
+      : PRICED_FIELDS.reduce(
           (all, field) => multiplied(all, boundOf(factors, field, requested[field])),
           WHOLE_PRICE,
         );
@@ -130,7 +134,7 @@ export function tierUse(
   if (factors === null) return undefined;
   let all = WHOLE_PRICE;
   const values: string[] = [];
-  for (const field of requested == null ? NO_FIELDS : TIER_FIELDS) {
+  for (const field of requested == null ? NO_FIELDS : PRICED_FIELDS) {
     const most = boundOf(factors, field, requested?.[field]);
     const value = usedValue(factors, field, requested?.[field], reported[field]);
     const own = Math.min(
@@ -155,7 +159,7 @@ export function tierUse(
     : { priceFactorMillionths: all, completionFactorMillionths: ofCompletion, tier };
 }
 
-const NO_FIELDS: readonly TierField[] = [];
+const NO_FIELDS: readonly PricedField[] = [];
 
 interface LongPrompt {
   readonly above: number;
@@ -188,7 +192,7 @@ function completionFactor(
 /** The value that decides: the reported one if it is known. */
 function usedValue(
   factors: PriceFactors,
-  field: TierField,
+  field: PricedField,
   requested: string | undefined,
   reported: string | undefined,
 ): string | undefined {
@@ -197,17 +201,21 @@ function usedValue(
 }
 
 /** With `auto`, or without the field, the provider may choose any value that has a factor. */
-function boundOf(factors: PriceFactors, field: TierField, requested: string | undefined): number {
+function boundOf(factors: PriceFactors, field: PricedField, requested: string | undefined): number {
   if (requested !== undefined && requested !== 'auto')
     return factorOf(factors, field, requested) ?? WHOLE_PRICE;
   return RULES[field].isOpen ? Math.max(WHOLE_PRICE, ...Object.values(factors[field] ?? {})) : WHOLE_PRICE;
 }
 
-function isPlain(field: TierField, value: string): boolean {
+function isPlain(field: PricedField, value: string): boolean {
   return RULES[field].plain.includes(value);
 }
 
-function factorOf(factors: PriceFactors | null | undefined, field: TierField, value: string): number | null {
+function factorOf(
+  factors: PriceFactors | null | undefined,
+  field: PricedField,
+  value: string,
+): number | null {
   const own = factors?.[field];
   return own !== undefined && Object.hasOwn(own, value) ? (own[value] ?? null) : null;
 }

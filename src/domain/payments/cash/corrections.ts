@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../ports/database.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
-import { postTransaction } from '../../credits/ledger/ledger.ts';
+import { findTransactionOf, lockAccount, postTransaction } from '../../credits/ledger/ledger.ts';
 import { type CashAccount, type CashSource, postCash } from './cash.ts';
 
 /**
@@ -49,6 +49,12 @@ export async function correctSource(transaction: Transaction, params: Correction
   const { companyId } = source;
   const sourceId = `${kind}/${id}/${key}`;
   if (sourceId.length > 200) return { outcome: 'refused', message: 'The idempotency key is too long.' };
+  // Two that are typed at once wait for each other here.
+  await lockAccount(transaction, companyId);
+  const before = await findCorrection(transaction, source, sourceId, key);
+  if (before !== null && (before.creditsMicro !== creditsMicro || before.cashMinor !== cashMinor)) {
+    return { outcome: 'refused', message: OTHER_CORRECTION };
+  }
   let isNew = false;
   let level: AccountLevel | null = null;
   if (creditsMicro !== 0n) {
@@ -62,19 +68,38 @@ export async function correctSource(transaction: Transaction, params: Correction
         posted.outcome === 'wrong-amount' ? posted.problem : `There is no account ${companyId}.`;
       return { outcome: 'refused', message };
     }
-    if (posted.outcome === 'already-posted' && posted.posted.amountMicro !== creditsMicro) {
-      return { outcome: 'refused', message: 'This idempotency key was used for another amount.' };
-    }
     isNew = posted.outcome === 'posted';
     level = posted.level;
   }
   if (cashMinor !== 0n) {
     const { cash } = source;
     if (cash === null) return { outcome: 'refused', message: `A ${kind} has no cash of its own.` };
-    const entry = { companyId, amountMinor: cashMinor, step: `correction:${key}`, reason, happenedAt: now };
+    const entry = { companyId, amountMinor: cashMinor, step: stepOf(key), reason, happenedAt: now };
     isNew = (await postCash(transaction, { ...entry, ...cash })) || isNew;
   }
   return { outcome: isNew ? 'corrected' : 'done-before', companyId, level };
+}
+
+const OTHER_CORRECTION =
+  'This idempotency key was used for other amounts of this source: nothing was changed, use another key.';
+
+const stepOf = (key: string) => `correction:${key}`;
+
+/** What was corrected under this key; null if nothing was. */
+async function findCorrection(
+  transaction: Transaction,
+  { cash }: FoundSource,
+  sourceId: string,
+  key: string,
+): Promise<{ readonly creditsMicro: bigint; readonly cashMinor: bigint } | null> {
+  const posted = await findTransactionOf(transaction, { sourceKind: CORRECTION_SOURCE, sourceId });
+  const [entry] = await transaction.query<{ amountMinor: bigint }>(
+    `select amount_minor as "amountMinor" from cash_entries
+     where source_kind = $1 and source_id = $2 and account = $3 and step = $4`,
+    [cash?.sourceKind ?? null, cash?.sourceId ?? null, cash?.account ?? null, stepOf(key)],
+  );
+  if (posted === null && entry === undefined) return null;
+  return { creditsMicro: posted?.amountMicro ?? 0n, cashMinor: entry?.amountMinor ?? 0n };
 }
 
 interface FoundSource {

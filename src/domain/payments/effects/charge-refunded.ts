@@ -6,7 +6,7 @@ import {
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
-import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
+import { currencyIn, idIn, isUnreadable, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { type CreditPackPurchase, purchaseOf, purchaseOfInvoice } from '../purchase.ts';
 import { type Refunded, take } from './returned-money.ts';
 
@@ -26,17 +26,22 @@ export const chargeRefunded: Effect = async (event, context) => {
   if (found.outcome === 'not-yet') return found.because;
   const { refunded } = found;
   const { companyId } = refunded;
-  const currency = currencyIn(event.object.currency);
+  const { amount, amount_refunded, currency: named } = event.object;
+  const currency = currencyIn(named);
+  // Read as none, or as missing, they would take nothing, too much, or credits for money of another currency.
+  if (isUnreadable(amount) || isUnreadable(amount_refunded) || (named != null && currency === null)) {
+    const reason = `what was refunded of charge ${chargeId} cannot be read as money: compare it with the payment provider, and take its credits with "turnpike adjust-credits"`;
+    return { outcome: 'failed', reason, companyId };
+  }
   if (currency !== null && currency !== refunded.currency) {
     const reason = `charge ${chargeId} is in ${currency}, what it paid for costs ${refunded.currency}`;
     return { outcome: 'failed', reason, companyId };
   }
-  const amountMinor = minorIn(event.object.amount) ?? refunded.amountMinor;
+  const amountMinor = minorIn(amount) ?? refunded.amountMinor;
   // An invoice may be paid by card and from the customer's balance: then its charge is only a part of the payment.
   const paidMinor =
     refunded.kind === 'PLAN_GRANT' && refunded.amountMinor > amountMinor ? refunded.amountMinor : amountMinor;
-  const reportedMinor =
-    minorIn(event.object.amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
+  const reportedMinor = minorIn(amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
   if (reportedMinor <= 0n || amountMinor <= 0n || reportedMinor > amountMinor) {
     return {
       outcome: 'failed',

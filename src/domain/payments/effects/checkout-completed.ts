@@ -1,5 +1,10 @@
 import { findCreditPack } from '../../catalog/credit-pack.ts';
-import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
+import {
+  findInvoiceByProviderId,
+  type Invoice,
+  insertPaidPackInvoice,
+  markInvoicePaid,
+} from '../../credits/invoices/invoice.ts';
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
 import { EVENT_RANK, upsertSubscription } from '../../subscriptions/subscription-updates.ts';
@@ -22,6 +27,7 @@ import {
   fieldsIn,
   idIn,
   isPaidSession,
+  isUnreadable,
   linkCustomer,
   lockCompany,
   minorIn,
@@ -146,7 +152,10 @@ async function mismatch(
   purchase: CreditPackPurchase,
   paymentId: string | null,
 ): Promise<string | null> {
-  const { amount_total, currency, customer } = event.object;
+  const { amount_total, currency, customer, invoice } = event.object;
+  if (isUnreadable(amount_total) || (currency != null && currencyIn(currency) === null)) {
+    return `what was paid for purchase ${purchase.id} cannot be read as money: compare it with the payment provider`;
+  }
   const paid = minorIn(amount_total);
   const paidIn = currencyIn(currency);
   const isOtherAmount = paid !== null && paid !== purchase.amountMinor + taxOnTop(event, purchase);
@@ -158,6 +167,12 @@ async function mismatch(
     customerId === null ? null : await companyOf(transaction, { customerId, companyId: purchase.companyId });
   if (owner !== null && owner !== purchase.companyId) {
     return `purchase ${purchase.id} is not of the company that customer ${customerId} is`;
+  }
+  const providerInvoiceId = idIn(invoice);
+  const known =
+    providerInvoiceId === null ? null : await findInvoiceByProviderId(transaction, providerInvoiceId);
+  if (known !== null && known.companyId !== purchase.companyId) {
+    return `invoice ${providerInvoiceId} of purchase ${purchase.id} is known as another company's`;
   }
   if (paymentId === null) return null;
   const others = await transaction.query<{ id: string }>(

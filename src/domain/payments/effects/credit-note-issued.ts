@@ -1,6 +1,14 @@
 import { postCash } from '../cash/cash.ts';
 import type { Effect } from '../effect.ts';
-import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn } from '../provider-objects.ts';
+import {
+  currencyIn,
+  fieldsIn,
+  idIn,
+  isUnreadable,
+  lockCompany,
+  minorIn,
+  momentIn,
+} from '../provider-objects.ts';
 import { findCharge } from './charge-refunded.ts';
 import { take } from './returned-money.ts';
 
@@ -21,6 +29,10 @@ export const creditNoteIssued: Effect = async (event, context) => {
   if (object.status === 'void') return nothing(`credit note ${noteId} is void`);
   if (object.type !== 'post_payment') return nothing(`credit note ${noteId} was issued before payment`);
   if (typeof object.refund === 'string') return nothing('reconciliation reads it from the provider');
+  if (isUnreadable(fieldsIn(object.refund).amount) || isUnreadable(object.out_of_band_amount)) {
+    const reason = `the parts of credit note ${noteId} cannot be read as money: compare it with the payment provider, and take its credits with "turnpike adjust-credits"`;
+    return { outcome: 'failed', reason };
+  }
   const creditedMinor = totalMinor - (minorIn(fieldsIn(object.refund).amount) ?? 0n);
   if (creditedMinor <= 0n) return nothing(`credit note ${noteId} was refunded, which counts by itself`);
 

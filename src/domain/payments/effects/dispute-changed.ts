@@ -9,7 +9,16 @@ import {
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
-import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn, textIn } from '../provider-objects.ts';
+import {
+  currencyIn,
+  disputeStatusIn,
+  fieldsIn,
+  idIn,
+  lockCompany,
+  minorIn,
+  momentIn,
+  textIn,
+} from '../provider-objects.ts';
 import { findCharge } from './charge-refunded.ts';
 import { countRefunds, type Refunded, returnDisputed, takeDisputed } from './returned-money.ts';
 
@@ -95,12 +104,13 @@ interface KnownDispute {
 
 /**
  * Whether a report changes what is known. A dispute that is over stays as it is, except for the two decisions: the later one
- * counts, and of two of the same second that it was won.
+ * counts, and of two of the same second that it was won. One that was closed may still be lost.
  */
 function isNews({ status, statusAt }: KnownDispute, next: string, at: Date): boolean {
   if (status === next) return false;
   if (status === 'lost' && next === 'won') return at >= statusAt;
   if (status === 'won' && next === 'lost') return at > statusAt;
+  if (status === 'warning_closed' && next === 'lost') return true;
   return !OVER.includes(status);
 }
 
@@ -123,7 +133,7 @@ async function stepOf({ transaction }: EffectContext, disputeId: string): Promis
 }
 
 function readDispute({ object }: StoredPaymentEvent): Dispute | null {
-  const [id, chargeId, status] = [idIn(object.id), idIn(object.charge), textIn(object.status, 60)];
+  const [id, chargeId, status] = [idIn(object.id), idIn(object.charge), disputeStatusIn(object)];
   const [amountMinor, currency] = [minorIn(object.amount), currencyIn(object.currency)];
   if (id === null || chargeId === null || status === null || currency === null) return null;
   if (amountMinor === null || amountMinor < 0n) return null;

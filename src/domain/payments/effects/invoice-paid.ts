@@ -1,3 +1,4 @@
+import type { WireObject } from '../../../ports/payment-provider.ts';
 import { findPlan } from '../../catalog/plan.ts';
 import { listPlanRates, type PlanRate } from '../../catalog/plan-rates.ts';
 import type { Invoice } from '../../credits/invoices/invoice.ts';
@@ -22,7 +23,7 @@ import {
   readInvoiceLines,
   readInvoiceMoney,
 } from '../plan-lines.ts';
-import { fieldsIn, idIn, minorIn, ourIdIn, wholeIn } from '../provider-objects.ts';
+import { currencyIn, fieldsIn, idIn, isUnreadable, minorIn, ourIdIn, wholeIn } from '../provider-objects.ts';
 import { findEventInvoice, mirrorInvoice, refundReason } from './invoice-changed.ts';
 
 /**
@@ -107,6 +108,11 @@ async function decideMovements(
   const { subscriptionId, providerInvoiceId, companyId } = names;
   const shown = shownLines(event, context, providerInvoiceId);
   if (shown.outcome === 'not-yet') return shown;
+  const field = unreadableMoney(event.object, shown.lines);
+  if (field !== null) {
+    const reason = `${field} of invoice ${providerInvoiceId} cannot be read as money: compare it with the payment provider, and grant its credits with "turnpike adjust-credits"`;
+    return notYet({ outcome: 'failed', reason, companyId });
+  }
   const money = readInvoiceMoney(event.object);
   const read = readInvoiceLines(shown.lines);
   const lines = read.length === 0 && subscriptionId !== null ? [wholeInvoice(money)] : read;
@@ -120,6 +126,22 @@ async function decideMovements(
     return notYet({ outcome: 'failed', reason, companyId });
   }
   return { outcome: 'lines', paid: { ...names, currency: currencyOf(event), money, movements, movedMicro } };
+}
+
+/**
+ * The first field that decides about credits and is not what the provider sends, such as an amount with a fraction; null
+ * if there is none. Read as zero, or as US dollars, it would grant nothing or too much without anyone noticing.
+ */
+function unreadableMoney(
+  invoice: WireObject,
+  lines: readonly Readonly<Record<string, unknown>>[],
+): string | null {
+  if (currencyIn(invoice.currency) === null) return 'currency';
+  if ((minorIn(invoice.amount_paid) ?? -1n) < 0n) return 'amount_paid';
+  const others = ['total', 'pre_payment_credit_notes_amount', 'starting_balance', 'ending_balance'];
+  const unreadable = others.find((name) => isUnreadable(invoice[name]));
+  if (unreadable !== undefined) return unreadable;
+  return lines.some(({ amount }) => minorIn(amount) === null) ? 'amount of a line' : null;
 }
 
 /** An event contains the first ten lines. If there are more, all lines are requested from the provider. */

@@ -167,7 +167,7 @@ async function followSubscription(
   await linkCustomer(transaction, companyId, customerId);
   await moveTrialEnd(context, stored.subscription, id);
   if (stored.subscription.status === 'PAST_DUE') await countGrace(context, stored.subscription, id);
-  await warnOfSecond(context, companyId);
+  await reportSecond(context, companyId);
   return { outcome: 'followed', companyId, stored };
 }
 
@@ -290,13 +290,29 @@ function isMadeFrom(
   return plain.length > 0 && plain.every(([name, value]) => object[name] === value);
 }
 
-async function warnOfSecond({ transaction, log }: EffectContext, companyId: string): Promise<void> {
+/** Logged each time, and mailed to the operators once: the company is charged for both. */
+async function reportSecond(
+  { transaction, log, mailSuperAdmins }: EffectContext,
+  companyId: string,
+): Promise<void> {
   const live = await liveSubscriptions(transaction, companyId);
   if (live.length < 2) return;
   const subscriptionIds = live.map(({ providerSubscriptionId }) => providerSubscriptionId);
   log.error('a company pays for more than one subscription: cancel all but one at the payment provider', {
     companyId,
     subscriptionIds,
+  });
+  const [newest, other] = live.filter(({ isActive }) => isActive).reverse();
+  const plan = newest === undefined ? null : await findPlan(transaction, newest.planId);
+  if (newest === undefined || other === undefined || plan === null) return;
+  await mailSuperAdmins({
+    companyId,
+    fact: `operators:second-subscription:${newest.id}`,
+    problem: 'second-subscription',
+    data: {
+      reference: newest.providerSubscriptionId ?? newest.id,
+      amount: amountOf(plan.priceMinor, plan.currency),
+    },
   });
 }
 

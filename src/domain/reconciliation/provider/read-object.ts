@@ -4,6 +4,7 @@ import { countLines, linesOf } from '../../payments/cash/replay-object.ts';
 import { readInvoiceMoney } from '../../payments/plan-lines.ts';
 import {
   currencyIn,
+  disputeStatusIn,
   fieldsIn,
   idIn,
   minorIn,
@@ -79,6 +80,7 @@ export function readDispute(item: WireObject): ReadObject {
   const charge = fieldsIn(item.charge);
   return {
     ...{ ...common(item), kind: 'dispute', amountMinor: minorIn(item.amount) ?? 0n },
+    status: disputeStatusIn(item) ?? 'unknown',
     ...{ chargeId: idIn(item.charge), paymentId: idIn(item.payment_intent) ?? idIn(charge.payment_intent) },
   };
 }

@@ -11,7 +11,7 @@ import {
   serverSentEvent,
 } from './members.ts';
 
-/** The parts of the request that the answer depends on. */
+/** The parts of the request, and of its target, that the answer depends on. */
 interface MessagesRequest {
   /** The client's name for it. */
   readonly model: string;
@@ -19,6 +19,7 @@ interface MessagesRequest {
   readonly showsThinking: boolean;
   /** Returns the client's name of a tool that the target knows by another. */
   readonly toolNameOf: (name: string) => string;
+  readonly totalHasReasoning: boolean;
 }
 
 /** Translates an answer of chat completions to Anthropic's Messages. */
@@ -30,7 +31,7 @@ export function answerInMessages(
   return {
     whole(bytes) {
       const answer = parseObject(bytes);
-      usage = answer === null ? null : readChatUsage(answer);
+      usage = answer === null ? null : readChatUsage(answer, clientRequest.totalHasReasoning);
       return answer === null ? null : wholeMessage(answer, usage, clientRequest, stamps);
     },
     lacksUsage: () => usage === null,
@@ -103,7 +104,7 @@ function createMessageStream(clientRequest: MessagesRequest, stamps: Translation
     }
     const chunk = parseObject(data);
     if (chunk === null || chunk.error) return 'failed';
-    const reported = readChatUsage(chunk);
+    const reported = readChatUsage(chunk, clientRequest.totalHasReasoning);
     // Some servers omit the choices from the chunk with usage.
     if (!Array.isArray(chunk.choices) && reported === null) return 'failed';
     usage = reported ?? usage;

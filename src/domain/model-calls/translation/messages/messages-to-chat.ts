@@ -42,7 +42,11 @@ export const messagesToChat: Translator = {
       const thinking = readThinking(request.thinking);
       const names = createShortNames();
       const body = withShortNames(chatBody(request, to, thinking), names);
-      const answered = { model, stopSequences, showsThinking: thinking.isShown, toolNameOf: names.nameOf };
+      const { totalHasReasoning = false } = to;
+      const answered = {
+        ...{ model, stopSequences, totalHasReasoning },
+        ...{ showsThinking: thinking.isShown, toolNameOf: names.nameOf },
+      };
       return { body, answer: answerInMessages(answered, stamps) };
     }),
 };

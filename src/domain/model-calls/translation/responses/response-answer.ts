@@ -5,13 +5,14 @@ import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
 import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
 
-/** The parts of a request that its answer needs. */
+/** The parts of a request, and of its target, that its answer needs. */
 interface AnsweredRequest {
   /** Members of the request that every response repeats. */
   readonly echo: JsonObject;
   readonly names: ToolNames;
   /** Whether the client wants reasoning as a summary. */
   readonly hasSummary: boolean;
+  readonly totalHasReasoning: boolean;
 }
 
 /** The most text that is collected for one answer; an endless answer is cut off there. */
@@ -83,7 +84,7 @@ interface Draft {
 }
 
 function createDraft(
-  { echo, names, hasSummary }: AnsweredRequest,
+  { echo, names, hasSummary, totalHasReasoning }: AnsweredRequest,
   { newId, nowSeconds }: TranslationStamps,
   emit: (type: string, fields: JsonObject) => void,
 ): Draft {
@@ -126,7 +127,7 @@ function createDraft(
 
   return {
     take(chunk) {
-      usage = usageOf(chunk) ?? usage;
+      usage = usageOf(chunk, totalHasReasoning) ?? usage;
       if (typeof chunk.service_tier === 'string') serviceTier = chunk.service_tier;
       for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
         const isFirst = isObject(choice) && (choice.index ?? 0) === 0;
@@ -203,8 +204,8 @@ function incompleteDetails(finishReason: string | null): JsonObject | null {
   return null;
 }
 
-function usageOf(chunk: JsonObject): JsonObject | null {
-  const usage = readChatUsage(chunk);
+function usageOf(chunk: JsonObject, totalHasReasoning: boolean): JsonObject | null {
+  const usage = readChatUsage(chunk, totalHasReasoning);
   if (usage === null) return null;
   const { prompt, completion, reasoning } = usage;
   return {

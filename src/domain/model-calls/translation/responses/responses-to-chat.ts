@@ -51,7 +51,10 @@ export function createResponsesToChat({ storesResponses }: ResponsesToChatOption
       return {
         outcome: 'translated',
         body: new TextEncoder().encode(JSON.stringify(chat)),
-        answer: createResponseAnswer({ echo, names, hasSummary }, stamps),
+        answer: createResponseAnswer(
+          { echo, names, hasSummary, totalHasReasoning: to.totalHasReasoning === true },
+          stamps,
+        ),
       };
     },
   };

@@ -1,18 +1,15 @@
 /** Two-factor authentication as people meet it: set up, asked for, used for money, lost. */
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { totpCode } from '../../src/domain/accounts/two-factor.ts';
-import { givenChromium } from '../services/given.ts';
-import { useResource } from '../setup/use-resource.ts';
-import { logIn, openBrowserSystem } from './browser-system.ts';
+import { type BrowserSystem, logIn } from './browser-system.ts';
 import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-describe.skipIf(givenChromium() === null)('two-factor authentication in the console', () => {
-  const world = useResource(() => openBrowserSystem());
-
+/** The super admin has a second factor afterwards. */
+export function twoFactorCases(world: BrowserSystem): void {
   /** What the authenticator app would show now. */
   async function codeOf(secret: string): Promise<string> {
     return await totpCode(secret, Math.floor(Date.now() / 30_000));
@@ -20,7 +17,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
 
   async function setUp(page: Page, widths: readonly number[] = []) {
     await moveTo(page, '/profile');
-    await button(page, 'Set it up').click();
+    await button(page, 'Set up two-factor authentication').click();
     const secret = await page.getByTestId('totp-secret').innerText();
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
@@ -69,7 +66,7 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await dialog.getByLabel('Password').fill(person.password);
     await dialog.getByLabel('Two-factor code').fill(codes[0] ?? '');
     await dialog.getByRole('button', { name: 'Turn it off' }).click();
-    await button(page, 'Set it up').waitFor();
+    await button(page, 'Set up two-factor authentication').waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 120_000);
@@ -99,11 +96,11 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
 
     const reset = region(page, 'Reset two-factor authentication');
     await reset.getByLabel('E-mail').fill(world.demo.company_admin.email);
-    await reset.getByRole('button', { name: 'Reset it' }).click();
+    await reset.getByRole('button', { name: 'Reset two-factor authentication' }).click();
     await page.getByText('They then log in with their password alone').waitFor();
-    expect(await reset.getByText('It is off for').count()).toBe(0);
-    await page.getByRole('dialog').getByRole('button', { name: 'Reset it' }).click();
-    await reset.getByText('It is off for').waitFor();
+    expect(await reset.getByText('Two-factor authentication is off for').count()).toBe(0);
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset two-factor authentication' }).click();
+    await reset.getByText('Two-factor authentication is off for').waitFor();
     await member.page.goto('/team');
     await button(member.page, 'Log in').waitFor();
     await logIn(member.page, world.demo.company_admin);
@@ -122,4 +119,4 @@ describe.skipIf(givenChromium() === null)('two-factor authentication in the cons
     await elsewhere.page.goto('/profile');
     await button(elsewhere.page, 'Log in').waitFor();
   }, 120_000);
-});
+}

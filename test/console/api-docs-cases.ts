@@ -1,17 +1,15 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { openBrowserSystem } from '../console/browser-system.ts';
+/** The pages of API documentation in a browser, and the metrics of the running services. */
+import { expect, test } from 'bun:test';
 import { lintMetrics } from '../doubles/metrics-lint.ts';
 import { post } from '../gateway/gateway-under-test.ts';
-import { givenChromium } from '../services/given.ts';
-import { useResource } from '../setup/use-resource.ts';
+import type { BrowserSystem } from './browser-system.ts';
 
-describe.skipIf(givenChromium() === null)('pages and metrics of the running services', () => {
-  let places: { gateway: string; backend: string; ai: string };
-  const opened = useResource(() => openBrowserSystem());
-  beforeAll(async () => {
+/** On a system whose models have not been called yet. */
+export function apiDocsCases(opened: BrowserSystem): void {
+  const places = () => {
     const { gateway_url, backend_url, ai_url } = opened.demo;
-    places = { gateway: new URL(gateway_url).origin, backend: backend_url, ai: ai_url };
-  });
+    return { gateway: new URL(gateway_url).origin, backend: backend_url, ai: ai_url };
+  };
 
   const CASES = [
     { name: 'gateway', heading: 'Turnpike gateway', route: '/llm/v1/mcp' },
@@ -28,9 +26,9 @@ describe.skipIf(givenChromium() === null)('pages and metrics of the running serv
       page.on('pageerror', (error) => complaints.push(String(error)));
       page.on('request', (request) => {
         const { origin, protocol } = new URL(request.url());
-        if (protocol.startsWith('http') && origin !== places[name]) complaints.push(`outside: ${origin}`);
+        if (protocol.startsWith('http') && origin !== places()[name]) complaints.push(`outside: ${origin}`);
       });
-      await page.goto(`${places[name]}/docs`);
+      await page.goto(`${places()[name]}/docs`);
       await page.getByRole('heading', { name: heading }).waitFor();
       const operation = page.locator('.opblock', { hasText: route }).first();
       await operation.locator('.opblock-summary-control').click();
@@ -42,7 +40,7 @@ describe.skipIf(givenChromium() === null)('pages and metrics of the running serv
 
   test('A-5 A-8 only the pages’ own paths are served: every other request passes on', async () => {
     const status = async (path: string, init?: RequestInit) =>
-      (await fetch(`${places.gateway}${path}`, init)).status;
+      (await fetch(`${places().gateway}${path}`, init)).status;
     expect(await status('/docs')).toBe(200);
     expect(await status('/openapi.json')).toBe(200);
     expect(await status('/docs/nothing')).toBe(404);
@@ -55,10 +53,10 @@ describe.skipIf(givenChromium() === null)('pages and metrics of the running serv
 
   test('A-8 /metrics of all three services: with the internal token alone, each of both processes', async () => {
     const headers = { authorization: `Bearer ${opened.demo.internal_token}` };
-    await post(`${places.gateway}/llm/v1/chat/completions`, opened.demo.api_key, {
+    await post(`${places().gateway}/llm/v1/chat/completions`, opened.demo.api_key, {
       ...{ model: 'svc/chat-default', messages: [{ role: 'user', content: 'hello' }] },
     });
-    for (const place of Object.values(places)) {
+    for (const place of Object.values(places())) {
       expect((await fetch(`${place}/metrics`)).status).toBe(401);
       const wrong = { authorization: `Bearer ${opened.demo.api_key}` };
       expect((await fetch(`${place}/metrics`, { headers: wrong })).status).toBe(401);
@@ -77,4 +75,4 @@ describe.skipIf(givenChromium() === null)('pages and metrics of the running serv
       expect(await lintMetrics(text)).toEqual([]);
     }
   });
-});
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test';
+import { isAboutEmployer } from './employer-sentences.ts';
+
+describe('A-12 a sentence of a posting', () => {
+  test.each([
+    'We are a leading Salesforce consultancy with 300 employees in Leeds.',
+    'Acme Systems is a fast-growing fintech that builds payment software in Go and React.',
+    'Founded in 1998 and run by its founders, a Java house to this day.',
+    'Our clients include banks and insurers that run on Oracle.',
+    'We offer German lessons, a company car and first aid training.',
+    'You will receive training in AWS and a budget for conferences.',
+    'We help retailers to move to SAP.',
+    'We’re an ISO 27001 certified company.',
+    'Wir sind ein führendes SAP-Beratungshaus mit 200 Mitarbeitern.',
+    'Die Brandt Elektro GmbH ist ein Familienbetrieb für Elektrotechnik.',
+    'Wir bieten Deutschkurse und ein Jobrad.',
+    'Nous sommes une agence spécialisée en React et Node.js.',
+    'Somos una consultora líder en Salesforce.',
+    'Siamo una società che sviluppa software SAP.',
+    'Oferujemy kursy angielskiego i szkolenia z SQL.',
+  ])('A-12 about the employer alone: %s', (sentence) => {
+    expect(isAboutEmployer(sentence)).toBe(true);
+  });
+
+  test.each([
+    'We are looking for a Java developer.',
+    'We are a small agency in search of a React developer.',
+    'We use Python, Django and PostgreSQL.',
+    'Our stack is Go and Kafka.',
+    'You have three years of experience with SAP.',
+    'You will work with Kubernetes and Terraform.',
+    'German is a plus.',
+    'German is our company language.',
+    'Python is a must in our company.',
+    'SQL, Tableau and Excel',
+    'Knowledge of Salesforce, the leading CRM of our group',
+    'We offer a role for an experienced Go developer.',
+    'Our clients expect fluent English.',
+    'Wir suchen einen Elektriker mit Führerschein Klasse B.',
+    'Du bringst Erfahrung mit SAP in einem Unternehmen mit.',
+    'Forklift licence',
+    'The Cloud Architect is an expert who applies Azure in this business.',
+    'You enjoy working with Figma.',
+    'We offer unique opportunities for engineers with expertise in virtualisation.',
+  ])('A-12 asks for something, or may: %s', (sentence) => {
+    expect(isAboutEmployer(sentence)).toBe(false);
+  });
+});
