@@ -110,7 +110,7 @@ async function sameScripts(client: RedisClient): Promise<Way> {
     label: "our scripts by Bun's client",
     async once() {
       const { tag, entry } = nextCall();
-      const keys = tagKeys('turnpike', tag);
+      const keys = tagKeys('turnpike', tag, false);
       const reply = (await run(reserveScript.sha, reserveCall(keys, claimsOf(entry)))) as number[];
       // Three numbers come first, then three for each claim, of which a window's second is its start.
       await run(settleScript.sha, settleCall(keys, settlementsOf(entry, reply[7] ?? 0)));

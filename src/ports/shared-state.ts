@@ -98,6 +98,8 @@ export interface LimitState {
 }
 
 export type Settlement =
+  /** What follows is applied only while the value `name` is this one. In a cluster it always is: values have other slots. */
+  | { kind: 'while'; name: string; value: string }
   /** Adds `delta` (may be negative; the count does not go below 0) if that window is still the running one. */
   | { kind: 'window'; name: string; windowStart: number; delta: number }
   /** Extends a held entry to `ttlMs` from now. Adds it again if it has expired or was lost. */

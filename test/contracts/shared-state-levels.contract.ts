@@ -6,7 +6,11 @@ const HOUR = 3_600_000;
 const SLACK = 60_000;
 
 /** What levels guarantee that are read again or lost, on one adapter. */
-export function levelsContract(name: string, open: () => Promise<SharedStateUnderTest>): void {
+export function levelsContract(
+  name: string,
+  open: () => Promise<SharedStateUnderTest>,
+  { isCluster = false } = {},
+): void {
   const level = (value: number, version: number) =>
     ({ kind: 'level', name: 'balance', value, version, ttlMs: 24 * HOUR, replaces: null }) as const;
   const room: Claim = {
@@ -60,6 +64,20 @@ export function levelsContract(name: string, open: () => Promise<SharedStateUnde
         ['reserved', 6],
         ['refused', 6],
       ]);
+      await close();
+    });
+
+    test('what follows a value is applied only while that is stored; in a cluster it always is', async () => {
+      const { state, advance, found, close } = await given();
+      const only = { kind: 'while', name: 'mark', value: 'one two' } as const;
+      await state.settle('levels', [only, level(5, 1)]);
+      expect(await found()).toEqual(isCluster ? 5 : { staleVersion: null });
+      await state.set('mark', 'one two', SLACK);
+      await state.settle('levels', [level(5, 1), only, level(6, 2), { ...only, value: 'one' }, level(7, 3)]);
+      expect(await found()).toBe(isCluster ? 7 : 6);
+      advance(SLACK);
+      await state.settle('levels', [only, level(8, 4)]);
+      expect(await found()).toBe(isCluster ? 8 : 6);
       await close();
     });
 

@@ -32,8 +32,8 @@ export function createInProcessState(
   let stepAt: number | null = null;
   // Uptime: a system clock that is set back must not lengthen windows, holds or locks.
   const now = (): number => stepAt ?? Math.floor(options.clock.uptimeMs()) + offsetMs;
-  const claims = createInProcessClaims({ now });
   const values = createInProcessValues({ now });
+  const claims = createInProcessClaims({ now, readValue: values.get });
   const messages = createInProcessMessages({ log: options.log });
 
   function checkOpen(): void {

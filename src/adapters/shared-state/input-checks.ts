@@ -66,6 +66,10 @@ export function checkSettlements(tag: string, settlements: readonly Settlement[]
   for (const settlement of settlements) {
     checkName('a settlement', settlement.name);
     switch (settlement.kind) {
+      case 'while':
+        if (typeof settlement.value !== 'string')
+          refuse(`The value of "${settlement.name}" is not a string: give a string.`);
+        break;
       case 'window':
         checkAmount(settlement.name, 'windowStart', settlement.windowStart);
         checkWhole(settlement.name, 'delta', settlement.delta);

@@ -55,19 +55,20 @@ export async function openRedisState({
   notifyGap = subscriptions.notifyGap;
   let offsetMs = 0;
 
+  const keysOf = (tag: string) => tagKeys(prefix, tag, topology.kind === 'cluster');
   const run: ScriptRunner = (script, keys, args) =>
     runScript(servers.forKey(keys[0] ?? ''), script, { offsetMs, keys, args });
 
   return {
     async reserve(tag, claims) {
       checkClaims(tag, claims);
-      const { keys, args } = reserveCall(tagKeys(prefix, tag), claims);
+      const { keys, args } = reserveCall(keysOf(tag), claims);
       return readReservation((await run(reserveScript, keys, args)) as number[], claims);
     },
 
     async settle(tag, settlements) {
       checkSettlements(tag, settlements);
-      const { keys, args } = settleCall(tagKeys(prefix, tag), settlements);
+      const { keys, args } = settleCall(keysOf(tag), settlements);
       await run(settleScript, keys, args);
     },
 

@@ -178,7 +178,14 @@ export async function reserveAfterReading(
   place: StatePlace,
   toReserve: HoldsToReserve,
   refused: Reserved,
-  onSteppedBack: (back: LevelSteppedBack) => void,
+  {
+    onSteppedBack,
+    beforeStored,
+  }: {
+    readonly onSteppedBack: (back: LevelSteppedBack) => void;
+    /** Before missing levels are stored: the beginning of the step that does it. */
+    readonly beforeStored: (missing: Reserved) => Promise<readonly Settlement[]>;
+  },
 ): Promise<Reserved | null> {
   const { tag, holds } = toReserve;
   let { state, reservation } = refused;
@@ -187,6 +194,7 @@ export async function reserveAfterReading(
     if (reservation.outcome === 'level-unknown' && reservation.version !== null) {
       found.set(reservation.level, reservation.version);
     }
+    const first = await beforeStored({ reservation, state });
     const read = await Promise.all(holds.map((hold) => hold.read()));
     const levels = read.filter((level) => level !== null);
     const settlements = levels.map((level) => ({
@@ -194,7 +202,7 @@ export async function reserveAfterReading(
       replaces: found.get(level.name) ?? null,
     }));
     // If this fails, the reservation below also fails, and the other state is used.
-    if (levels.length > 0) await state.settle(tag, settlements).catch(() => {});
+    if (levels.length > 0) await state.settle(tag, [...first, ...settlements]).catch(() => {});
     if (settlements.some(({ replaces }) => replaces === null)) {
       // Commits change only stored levels, so a commit between the read and the write is read now.
       const again = (await Promise.all(holds.map((hold) => hold.read()))).filter((level) => level !== null);

@@ -148,13 +148,16 @@ export function createLimits(parts: LimitsParts): Limits {
     const { tag, callId } = toReserve;
     const reserved = await place.reserve(tag, claimsWithHolds(toReserve));
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
-    const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
-    // Before a level is set: with a level, calls are admitted as if missing holds did not exist.
-    if (isMissing) await running.restoreIfLost(callId);
-    const again = await reserveAfterReading(place, toReserve, reserved, onSteppedBack);
-    // Shared state may have lost it between the two steps.
-    if (isMissing) void running.restoreIfLost(callId);
-    return again;
+    return reserveAfterReading(place, toReserve, reserved, {
+      onSteppedBack,
+      // With a level, calls are admitted as if missing holds did not exist.
+      async beforeStored({ reservation, state }) {
+        const isMissing = reservation.outcome === 'level-unknown' && reservation.version === null;
+        if (!isMissing || state !== sharedState) return [];
+        await running.restoreIfLost(callId);
+        return running.whileComplete();
+      },
+    });
   }
 
   return {

@@ -125,6 +125,36 @@ describe('G-29 shared state that has lost the holds', () => {
     expect(await held('balance')).toBe(100);
   });
 
+  test('another loss while the first one is restored is waited for as well', async () => {
+    const { begin, start, flush, held, clock } = await given(3);
+    for (let call = 0; call < 10; call += 1) await begin(call % 3);
+    flush();
+    const first = start(1);
+    await clock.advance(50);
+    flush();
+    const second = start(0);
+    await clock.advance(100);
+    await clock.advance(100);
+    expect(await first).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await second).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await held('balance')).toBe(100);
+  });
+
+  test('no level is stored where holds were lost after they were found complete', async () => {
+    const { begin, all, flush, clock } = await given(2);
+    for (let call = 0; call < 10; call += 1) await begin(call % 2);
+    flush();
+    const losses = [flush];
+    const read = () => {
+      losses.pop()?.();
+      return hold.read();
+    };
+    const started = all[0]?.reserve(key, 'call', 0, [{ ...hold, read }]);
+    await clock.advance(100);
+    await clock.advance(100);
+    expect(await started).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+  });
+
   test('a process that never answers is waited for during two seconds', async () => {
     const { begin, start, flush, clock, late } = await given(2);
     for (let call = 0; call < 10; call += 1) await begin(call % 2);

@@ -15,6 +15,8 @@ export interface RunningHolds {
    * the latter case it resolves when the holds are restored. `newId` must be unique.
    */
   restoreIfLost(newId: string): Promise<void>;
+  /** For a step that stores a missing level: what it is stored only with, so that it is not where holds were lost since. */
+  whileComplete(): readonly Settlement[];
   /** Shared state is available again: holds in this process's own state are also stored there. */
   restoreNow(): void;
   /** Restores holds when another process has found them missing, and after a lost connection. `newId` must be unique. */
@@ -59,10 +61,14 @@ export function createRunningHolds(parts: {
   const { sharedState, log } = parts;
   const calling = new Map<string, Set<HoldingCall>>();
   const rounds = createRounds(parts);
-  let knownMark: string | null = null;
-  /** What was restored last, and with which mark. */
+  /** The mark under which every process has stored its holds, as far as this one knows. */
+  let completeMark: string | null = null;
+  /** What was renewed last, and with which mark. */
   let renewal: { readonly mark: string | null; readonly done: Promise<void> } | null = null;
-  let running: Promise<void> | null = null;
+  /** The connection is back after a loss: each process stores its holds again by itself, and checks wait for that. */
+  let reconnected: Promise<void> | null = null;
+  const inTurn = createTurns();
+  let marks = 0;
   let restored = 0;
 
   function renewUnder(mark: string | null): Promise<void> {
@@ -101,59 +107,58 @@ export function createRunningHolds(parts: {
     await sharedState.settle(tag, renewals);
   }
 
+  /**
+   * Restores until the mark is the one that was restored: there may be another loss meanwhile. At a process's first check, a
+   * loss cannot be distinguished from a new installation.
+   */
   async function check(newId: string): Promise<void> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS && (await isLost(newId)); attempt += 1) {
+    await reconnected;
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+      const mark = await currentMark(newId);
+      completeMark ??= mark;
+      if (mark === null || mark === completeMark) return;
       log.warn('shared state has lost its content; what running calls hold is stored again');
-      await restore(renewUnder(knownMark), knownMark);
+      await renewedUnder(mark);
+      await rounds.othersRestored(mark);
+      completeMark = mark;
     }
   }
 
-  /** Sets the mark if there is none. At a process's first check, a loss cannot be distinguished from a new installation. */
-  async function isLost(newId: string): Promise<boolean> {
-    const before = knownMark;
-    knownMark = await sharedState.get(MARK);
-    if (knownMark === null) {
-      const isOurs = await sharedState.setIfAbsent(MARK, newId, MARK_TTL_MS);
-      knownMark = isOurs ? newId : await sharedState.get(MARK);
-      if (isOurs) await sharedState.publish(LOST_HOLDS_TOPIC, newId);
-    }
-    return before !== null && before !== knownMark;
+  /** Sets the mark if there is none. */
+  async function currentMark(newId: string): Promise<string | null> {
+    const stored = await sharedState.get(MARK);
+    if (stored !== null) return stored;
+    marks += 1;
+    const mark = `${newId}-${marks}`;
+    if (!(await sharedState.setIfAbsent(MARK, mark, MARK_TTL_MS))) return sharedState.get(MARK);
+    await sharedState.publish(LOST_HOLDS_TOPIC, mark);
+    return mark;
   }
 
-  async function restore(renewed: Promise<void>, lostMark: string | null): Promise<void> {
-    await renewed;
-    await rounds.othersRestored(lostMark);
+  function renewedUnder(mark: string): Promise<void> {
+    return renewal?.mark === mark ? renewal.done : renewUnder(mark);
   }
 
   /** Another process has detected the loss: calls of this one also wait until all holds are restored. */
-  function noteLoss(mark: string): void {
-    if (mark === knownMark) return;
-    knownMark = mark;
-    const renewed = renewUnder(mark);
-    void restoring(() => restore(renewed, mark));
+  function noteLoss(processId: string, mark: string): void {
+    if (mark === completeMark) return;
+    void renewedUnder(mark);
+    void inTurn(() => check(processId));
   }
 
   /** Processes that were disconnected detect it by themselves. */
   function restoreNow(): void {
-    const renewed = renewUnder(knownMark);
-    void restoring(() => restore(renewed, null));
+    const all = renewUnder(completeMark)
+      .then(() => rounds.othersRestored(null))
+      .finally(() => {
+        if (reconnected === all) reconnected = null;
+      });
+    reconnected = all;
   }
 
   async function answerRound(round: string, mark: string): Promise<void> {
-    noteLoss(mark);
-    await (renewal?.mark === mark ? renewal.done : renewUnder(mark));
+    await renewedUnder(mark);
     await rounds.answer(round);
-  }
-
-  /** One at a time: calls that find a level missing meanwhile wait for it. Never rejects. */
-  function restoring(work: () => Promise<void>): Promise<void> {
-    running ??= work()
-      // The call itself detects that shared state is unavailable.
-      .catch(() => {})
-      .finally(() => {
-        running = null;
-      });
-    return running;
   }
 
   return {
@@ -167,13 +172,14 @@ export function createRunningHolds(parts: {
       if (calls?.delete(call) && calls.size === 0) calling.delete(tag);
     },
     restoreNow,
-    restoreIfLost: (newId) => restoring(() => check(newId)),
+    whileComplete: () => (completeMark === null ? [] : [{ kind: 'while', name: MARK, value: completeMark }]),
+    restoreIfLost: (newId) => inTurn(() => check(newId)),
     async listen(newId) {
       const subscriptions = [
-        await sharedState.subscribe(LOST_HOLDS_TOPIC, noteLoss, restoreNow),
+        await sharedState.subscribe(LOST_HOLDS_TOPIC, (mark) => noteLoss(newId, mark), restoreNow),
         await rounds.listen(newId, (round, mark) => void answerRound(round, mark).catch(() => {})),
       ];
-      await restoring(() => check(newId));
+      await inTurn(() => check(newId));
       return {
         async close() {
           for (const subscription of subscriptions) await subscription.close();
@@ -181,6 +187,34 @@ export function createRunningHolds(parts: {
       };
     },
     restoredCount: () => restored,
+  };
+}
+
+/**
+ * One at a time. Those who ask while one runs share the next one: the one that runs may have looked before the loss. Never
+ * rejects: the call itself detects that shared state is unavailable.
+ */
+function createTurns(): (work: () => Promise<void>) => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+
+  function begin(work: () => Promise<void>): Promise<void> {
+    const begun = work()
+      .catch(() => {})
+      .finally(() => {
+        if (running === begun) running = null;
+      });
+    running = begun;
+    return begun;
+  }
+
+  return (work) => {
+    if (running === null && next === null) return begin(work);
+    next ??= (running ?? Promise.resolve()).then(() => {
+      next = null;
+      return begin(work);
+    });
+    return next;
   };
 }
 

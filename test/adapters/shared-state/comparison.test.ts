@@ -65,13 +65,15 @@ function randomClaims(random: Random): Claim[] {
 function randomSettlement(random: Random, starts: ReadonlyMap<string, number>): Settlement {
   const name = random.pick(['a', 'b']);
   const entry = random.pick(['1', '2', '3', '4']);
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       return { kind: 'window', name, windowStart: starts.get(name) ?? 0, delta: random.below(12) - 6 };
     case 1:
       return { kind: 'renew', name, entry, amount: random.below(6), ttlMs: duration(random) };
     case 2:
       return { kind: 'release', name, entry };
+    case 3:
+      return { kind: 'while', name: random.pick(['k', 'l']), value: `${random.below(8)}` };
     default: {
       const [value, version] = [random.below(20) - 4, random.below(8)];
       const replaces = random.pick([undefined, null, random.below(8)]);
@@ -89,7 +91,7 @@ function randomSettlement(random: Random, starts: ReadonlyMap<string, number>): 
 
 function randomStep(random: Random): Step {
   const kind = random.below(10);
-  const [key, text] = [random.pick(['k', 'l']), `${random.below(100)}`];
+  const [key, text] = [random.pick(['k', 'l']), `${random.below(8)}`];
   if (kind < 5) {
     const claims = randomClaims(random);
     return (state) => state.reserve('t', claims);

@@ -74,7 +74,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     return { state, advance: state.advance, close: () => state.close() };
   }
   sharedStateContract('Redis Cluster', openContract);
-  levelsContract('Redis Cluster', openContract);
+  levelsContract('Redis Cluster', openContract, { isCluster: true });
 
   test('tags are distributed over all nodes, and messages of one process reach the others', async () => {
     const own = { topology, prefix: prefix() };

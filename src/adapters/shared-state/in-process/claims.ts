@@ -24,7 +24,13 @@ interface Claims {
   settle(tag: string, settlements: readonly Settlement[]): void;
 }
 
-export function createInProcessClaims({ now }: { now: () => number }): Claims {
+export function createInProcessClaims({
+  now,
+  readValue,
+}: {
+  now: () => number;
+  readValue: (key: string) => string | null;
+}): Claims {
   const stores: Stores = {
     now,
     windows: createWindows({ now }),
@@ -34,7 +40,10 @@ export function createInProcessClaims({ now }: { now: () => number }): Claims {
   return {
     reserve: (tag, claims) => reserve(stores, tag, claims),
     settle(tag, settlements) {
-      for (const settlement of settlements) settle(stores, tag, settlement);
+      for (const settlement of settlements) {
+        if (settlement.kind !== 'while') settle(stores, tag, settlement);
+        else if (readValue(settlement.name) !== settlement.value) return;
+      }
     },
   };
 }
@@ -121,7 +130,11 @@ function retryAfterMs({ now, windows }: Stores, { claim, key }: Placed): number 
   return window ? window.end - now() : null;
 }
 
-function settle({ windows, held, levels }: Stores, tag: string, settlement: Settlement): void {
+function settle(
+  { windows, held, levels }: Stores,
+  tag: string,
+  settlement: Exclude<Settlement, { kind: 'while' }>,
+): void {
   const key = keyOf(tag, settlement.name);
   switch (settlement.kind) {
     case 'window':

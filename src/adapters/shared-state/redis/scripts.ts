@@ -60,14 +60,17 @@ export interface TagKeys {
   window(name: string): string;
   held(name: string): string;
   level(name: string): string;
+  /** Null in a cluster, where values are in other slots. */
+  readonly value: ((name: string) => string) | null;
 }
 
-export function tagKeys(prefix: string, tag: string): TagKeys {
+export function tagKeys(prefix: string, tag: string, isCluster: boolean): TagKeys {
   const start = `${prefix}:{${tag}}:`;
   return {
     window: (name) => `${start}window:${name}`,
     held: (name) => `${start}held:${name}`,
     level: (name) => `${start}level:${name}`,
+    value: isCluster ? null : (name) => valueKey(prefix, name),
   };
 }
 

@@ -3,7 +3,7 @@ import { CLEAR_UP_AFTER_MS, defineScript, isNumber, type TagKeys } from './scrip
 
 /**
  * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
- * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
+ * 'c' value (what follows is applied only while it is stored); 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
  * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored again.
  */
 export const settleScript = defineScript(
@@ -60,6 +60,14 @@ local function release(set, first, count)
   end
 end
 
+-- scripts.ts documents how values are stored.
+local function isStored(key, value)
+  local stored = redis.call('GET', key)
+  if not stored then return false end
+  local gap = string.find(stored, ' ', 1, true)
+  return now < tonumber(string.sub(stored, 1, gap - 1)) and string.sub(stored, gap + 1) == value
+end
+
 local function setLevel(key, value, version, ttl, replaces)
   local stored = redis.call('GET', key)
   local known, knownVersion, _, expires
@@ -77,7 +85,10 @@ end
 
 for _, key in ipairs(KEYS) do
   local kind, first, second = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2]
-  if kind == 'w' then
+  if kind == 'c' then
+    if not isStored(key, first) then return 0 end
+    arg = arg + 2
+  elseif kind == 'w' then
     settleWindow(key, tonumber(first), tonumber(second))
     arg = arg + 3
   elseif kind == 'n' then
@@ -105,6 +116,12 @@ export function settleCall(
   const releases = createReleases(keys, names, args);
   for (const settlement of settlements) {
     switch (settlement.kind) {
+      case 'while':
+        if (keys.value === null) break;
+        releases.write();
+        names.push(keys.value(settlement.name));
+        args.push('c', settlement.value);
+        break;
       case 'window':
         names.push(keys.window(settlement.name));
         args.push('w', String(settlement.windowStart), String(settlement.delta));
