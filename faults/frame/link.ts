@@ -65,8 +65,13 @@ export function startLink(targetPort: number, hostname = '127.0.0.1'): Link {
         sides.add(socket);
         const data: Side = { peer: socket, waiting: [], delayed: [], isBack: true };
         const target = { hostname: '127.0.0.1', port: targetPort, data, socket: handlers };
-        socket.data.peer = await Bun.connect<Side>(target);
-        sides.add(socket.data.peer);
+        // Refused while the server starts or stops: the client is refused, too.
+        const peer = await Bun.connect<Side>(target).catch(() => null);
+        if (peer === null) return void socket.terminate();
+        // The client has left meanwhile, or the link is closed.
+        if (!sides.has(socket)) return void peer.terminate();
+        socket.data.peer = peer;
+        sides.add(peer);
         pass(socket);
       },
     },
@@ -79,6 +84,7 @@ export function startLink(targetPort: number, hostname = '127.0.0.1'): Link {
     close() {
       listener.stop(true);
       for (const socket of sides) socket.terminate();
+      sides.clear();
     },
   };
 }

@@ -288,7 +288,9 @@ function startInjectingProxy(port: number) {
       async open(socket) {
         socket.data = { peer: null, early: [], isServer: false };
         const data: Side = { peer: socket, early: [], isServer: true };
-        const peer = await Bun.connect<Side>({ hostname: '127.0.0.1', port, data, socket: handlers });
+        const target = { hostname: '127.0.0.1', port, data, socket: handlers };
+        const peer = await Bun.connect<Side>(target).catch(() => null);
+        if (peer === null) return void socket.terminate();
         for (const bytes of socket.data.early.splice(0)) peer.write(bytes);
         socket.data.peer = peer;
       },
