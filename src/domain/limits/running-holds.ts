@@ -15,7 +15,7 @@ export interface RunningHolds {
    * the latter case it resolves when the holds are restored. `newId` must be unique.
    */
   restoreIfLost(newId: string): Promise<void>;
-  /** For a step that stores a missing level: what it is stored only with, so that it is not where holds were lost since. */
+  /** The condition for storing a missing level: no holds were lost since they were last complete. */
   whileComplete(): readonly Settlement[];
   /** Shared state is available again: holds in this process's own state are also stored there. */
   restoreNow(): void;

@@ -3,8 +3,9 @@ import { CLEAR_UP_AFTER_MS, defineScript, isNumber, type TagKeys } from './scrip
 
 /**
  * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
- * 'c' value (what follows is applied only while it is stored); 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
- * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored again.
+ * 'c' value (what follows is applied only while it is stored); 'w' windowStart delta; 'n' entry ttlMs amount (renew);
+ * 'x' count entry… (releases of one set); 'l' value version ttlMs replaces, the last one '-' where only a stored level is
+ * changed, 'none' where it is also stored again.
  */
 export const settleScript = defineScript(
   `
