@@ -34,3 +34,8 @@ test('every row of docs/requirements.md names files whose tests carry its number
   });
   expect(wrong).toEqual([]);
 });
+
+test('every row is proven in the fast tests, whatever the slow ones prove besides', () => {
+  const slowOnly = [...rows].filter(([, files]) => files.every((file) => file.includes('.slow.')));
+  expect(slowOnly).toEqual([]);
+});

@@ -1,102 +1,123 @@
 /**
- * `npm test`: format and lint, types, and beside them every test, on a PostgreSQL and a Redis of its own. The last line
- * is always `N passed, N failed`. With arguments (`npm test -- ledger -t "double"`) they go to `bun test`
- * and the checks are left out.
+ * `npm test`: every fast test, on a PostgreSQL and a Redis of its own. `npm run test:slow` has the others, `npm run test:all`
+ * both. `npm test -- --changed` runs the fast ones that a change reaches by its imports: what is not committed, or what
+ * differs from the commit named behind it. All other arguments go to `bun test`, whichever test they name. The last line is
+ * always `N passed, N failed`.
  */
 import { join } from 'node:path';
-import { createFailureReader } from './services/bun-failures.ts';
-import { type Counts, createSummaryReader } from './services/bun-summary.ts';
-import { runChild } from './services/child.ts';
+import { type BunRun, runBun } from './runner/bun-test.ts';
+import { isExcused } from './runner/flaky.ts';
+import { commandFor, slowestFiles, type TestResult } from './runner/junit.ts';
+import { readRecent } from './runner/recent-files.ts';
+import { affectedTests, changedSince, isSlow, testFiles } from './runner/selection.ts';
 import { type Interruption, listenForInterruption } from './services/interruption.ts';
-import { boundToRunner } from './services/service-account.ts';
-import { startServices } from './services/start-services.ts';
+import { startServices, type TestServices } from './services/start-services.ts';
 
 const root = join(import.meta.dir, '..');
-/**
- * For hooks too: a first start builds a whole database cluster, seconds on an idle machine and a minute on a busy
- * one. It is said here because `setDefaultTimeout` in a preloaded file holds for the first test file only (tried with Bun 1.4.4).
- */
-const testTimeoutMs = 120_000;
 /**
  * Files side by side in three processes: one more than the smallest machine has cores, because many tests wait for servers
  * and browsers. Each keeps its globals from file to file, as a single one would.
  */
-const sideBySide = ['--parallel=3', '--no-isolate'];
-const onTerminal = process.stdout.isTTY === true;
-const checks = [
-  ['biome', 'ci', ...(onTerminal ? [] : ['--colors=off']), '.'],
-  // Several checkers repeat each other's work, and the cores are busy with the tests.
-  ['tsc', '--singleThreaded', '--pretty', String(onTerminal)],
-];
+const SIDE_BY_SIDE = ['--parallel=3', '--no-isolate'];
+const SLOWEST_SHOWN = 10;
+const FAILURES_DESCRIBED = 20;
 
-/** The programs that found something wrong; they write what it is. */
-async function runChecks(interruption: Interruption): Promise<readonly string[]> {
-  const failed: string[] = [];
-  for (const [program = '', ...words] of checks) {
-    const command = [join(root, 'node_modules/.bin', program), ...words];
-    const exitCode = await runChild(command, { env: process.env, signal: interruption.signal });
-    if (exitCode !== 0) failed.push(program);
-  }
-  return failed;
+interface Total {
+  passed: number;
+  failed: number;
+  skipped: number;
+  readonly results: TestResult[];
+  readonly flaky: string[];
 }
 
-async function runTests(words: readonly string[], interruption: Interruption): Promise<Counts> {
-  const summary = createSummaryReader();
-  const failures = createFailureReader();
-  const services = await startServices();
-  const command = [
-    process.execPath,
-    'test',
-    `--timeout=${testTimeoutMs}`,
-    ...(words.length === 0 ? sideBySide : []),
-    ...words,
-  ];
-  try {
-    const exitCode = await runChild(boundToRunner(command, 'TERM'), {
-      env: {
-        ...process.env,
-        ...services.environment,
-        // Read by Bun only while it starts; without it `fetch` runs at most 256 requests at once.
-        BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-        // The runtime's last compiler for WebAssembly pays off after minutes, and a test's engine lives for seconds: without it a
-        // start of the embedded system takes a quarter less CPU time.
-        BUN_JSC_useOMGJIT: '0',
-        // Standard error is read here, so Bun cannot see that it ends at a terminal.
-        ...(process.stderr.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : {}),
-      },
-      signal: interruption.signal,
-      onErrorOutput(text) {
-        summary.add(text);
-        failures.add(text);
-      },
-    });
-    if (words.length === 0 && failures.report() !== '')
-      console.error(`\nWhat failed:\n\n${failures.report()}`);
-    const counts = summary.counts(exitCode);
-    return { ...counts, failed: counts.failed + services.failedStarts };
-  } finally {
-    await services.stop();
+/** A part of the tests, with what became of it added to the total. */
+async function runPart(
+  words: readonly string[],
+  isRetried: boolean,
+  services: TestServices,
+  total: Total,
+): Promise<void> {
+  const run = await runBun(words, services, interruption);
+  total.results.push(...run.results);
+  total.passed += run.counts.passed;
+  total.failed += run.counts.failed;
+  total.skipped += run.counts.skipped;
+  if (run.failures !== '') console.error(`\nWhat failed:\n\n${run.failures}`);
+  const failed = run.results.filter(({ outcome }) => outcome === 'failed');
+  for (const one of failed.slice(0, FAILURES_DESCRIBED)) describeFailure(run, one);
+  if (isRetried) await retry(failed, services, total);
+}
+
+/** What a failed test did last, and how to run it alone. */
+function describeFailure({ recentFolder, results }: BunRun, failed: TestResult): void {
+  const ofFile = results.filter(({ file, outcome }) => file === failed.file && outcome !== 'skipped');
+  const recent = readRecent(recentFolder, join(root, failed.file), ofFile.indexOf(failed) + 1);
+  const lines = [`${failed.file}: ${failed.name}`, ...(recent === '' ? [] : [recent])];
+  console.error([...lines, `alone: ${commandFor(failed)}`, ''].join('\n'));
+}
+
+/** Once more, each file alone. What passes then counts as passed, as far as the list of flaky tests has it. */
+async function retry(failed: readonly TestResult[], services: TestServices, total: Total): Promise<void> {
+  const today = new Date().toISOString().slice(0, 10);
+  for (const file of new Set(failed.map((one) => one.file))) {
+    console.error(`\nonce more, alone: ${file}`);
+    const { results } = await runBun([`./${file}`], services, interruption);
+    for (const { name } of failed.filter((one) => one.file === file)) {
+      if (!results.some((one) => one.name === name && one.outcome === 'passed')) continue;
+      const excused = isExcused({ file, name }, today);
+      total.flaky.push(`flaky${excused ? '' : ', and not in test/runner/flaky.ts'}: ${file}: ${name}`);
+      if (!excused) continue;
+      total.passed += 1;
+      total.failed -= 1;
+    }
   }
+}
+
+async function runAll(words: readonly string[], services: TestServices, total: Total): Promise<void> {
+  const files = testFiles(root);
+  const part = (slow: boolean) => files.filter((path) => isSlow(path) === slow).map((path) => `./${path}`);
+  const runFiles = (paths: readonly string[], isRetried = false) =>
+    runPart([...SIDE_BY_SIDE, ...paths], isRetried, services, total);
+  const [first, commit = 'HEAD'] = words;
+  if (first === undefined) await runFiles(part(false));
+  else if (first === '--slow') await runFiles(part(true), true);
+  else if (first === '--all') {
+    await runFiles(part(false));
+    await runFiles(part(true), true);
+  } else if (first === '--changed') {
+    const affected = affectedTests(root, changedSince(root, commit));
+    console.log(`${affected.length} test files`);
+    await runFiles(affected.map((path) => `./${path}`));
+  } else await runPart(words, false, services, total);
 }
 
 process.chdir(root);
-const interruption = listenForInterruption();
-const words = process.argv.slice(2);
-// Compiling takes one core for most of a minute, which is no reason to wait with the tests.
-const checking = words.length === 0 ? runChecks(interruption) : [];
-const counts = await runTests(words, interruption).catch((error): Counts => {
+const interruption: Interruption = listenForInterruption();
+const total: Total = { passed: 0, failed: 0, skipped: 0, results: [], flaky: [] };
+try {
+  const services = await startServices();
+  total.failed += services.failedStarts;
+  try {
+    await runAll(process.argv.slice(2), services, total);
+  } finally {
+    await services.stop();
+  }
+} catch (error) {
   console.error(error);
-  return { passed: 0, failed: 1, skipped: 0 };
-});
-const failedChecks = await checking;
+  total.failed += 1;
+}
 
 const interruptedWith = interruption.exitCode();
 if (interruptedWith !== null) {
   console.error('interrupted: the services are stopped and their folder is removed');
   process.exit(interruptedWith);
 }
-for (const program of failedChecks) console.error(`${program} failed: npm run check shows why`);
-const failed = failedChecks.length + counts.failed;
-if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
-console.log(`${counts.passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+const slowest = slowestFiles(total.results, SLOWEST_SHOWN);
+if (slowest.length > 1) {
+  console.log('The slowest files, in seconds of their tests:');
+  for (const [file, seconds] of slowest) console.log(`${seconds.toFixed(1).padStart(6)} ${file}`);
+}
+for (const line of total.flaky) console.log(line);
+if (total.skipped > 0) console.log(`${total.skipped} skipped`);
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exit(total.failed === 0 ? 0 : 1);

@@ -150,6 +150,10 @@ describe('rule 8: banned words', () => {
     ['src/domain/keys/a.ts', 'const now = Date.now();'],
     ['src/http/a.ts', 'const now = new Date();'],
     ['src/start/a.ts', 'setTimeout(stop, 10);'],
+    ['test/a.test.ts', 'await Bun.sleep(60);'],
+    ['src/gateway/a.test.ts', 'setTimeout(resolve, delayMs);'],
+    ['test/contracts/a.contract.ts', 'await new Promise((resolve) => setTimeout(resolve, 5));'],
+    ['test/doubles/a.ts', 'setTimeout(() => socket.end(), 5);'],
     ['src/gateway/a.ts', 'const id = crypto.randomUUID();'],
     ['src/gateway/a.ts', 'crypto.getRandomValues(bytes); Math.random();'],
   ])('%s: %s', (path, text) => {
@@ -161,6 +165,11 @@ describe('rule 8: banned words', () => {
     ['src/adapters/clock/a.ts', 'Date.now(); new Date(); setTimeout(a, 1); crypto.randomUUID();'],
     ['src/http/a.ts', "const date = new Date(clock.now()); const text = 'Date.now()'; clock.after(1, a);"],
     ['test/a.test.ts', "test.skipIf(a)('b', () => {}); describe.skipIf(a)('b', () => {}); rows.skipped();"],
+    [
+      'test/a.test.ts',
+      "await until(() => ready); clock.setTimeout(a, 5); Bun.sleepSync(5); const b = 'Bun.sleep(5)';",
+    ],
+    ['bench/a.ts', 'await Bun.sleep(5); setTimeout(a, 5);'],
     ['docs/a.md', unfinished],
   ])('%s: %s is fine', (path, text) => {
     expect(find(path, text)).toEqual([]);

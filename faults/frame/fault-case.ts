@@ -10,7 +10,7 @@ export interface FaultCase {
   /** What is typed to run it alone. */
   readonly name: string;
   readonly what: string;
-  /** Part of `npm test`: a few seconds, and needs no server of its own. */
+  /** Part of `npm run test:slow`: a few seconds, and needs no server of its own. */
   readonly isQuick?: boolean;
   /** What the machine must allow; elsewhere the case is left out and that is said. */
   readonly needs?: 'root';

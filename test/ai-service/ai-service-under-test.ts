@@ -23,6 +23,7 @@ import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { letterVectors, openMatchingWorld } from '../matching/matching-world.ts';
+import { noteExchange } from '../setup/recent.ts';
 
 export const TOKEN = 'an-internal-token-of-some-length';
 export const SERVICE = 'provider.example';
@@ -113,7 +114,8 @@ export async function openAiService({
     async ask(path: string, { method = 'GET', body, token = TOKEN }: RequestOptions = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body) };
-      const response = await app.request(path, { method, headers, ...init });
+      const asked = `${method} ${path} ${init.body ?? ''}`;
+      const response = await noteExchange(asked, app.request(path, { method, headers, ...init }));
       const text = await response.text();
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
       return { status: response.status, text, body: isJson ? JSON.parse(text) : null, response };

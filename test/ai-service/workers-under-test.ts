@@ -21,9 +21,9 @@ import type { DocumentReading } from '../../src/ports/document-reader.ts';
 import type { JobHandler } from '../../src/ports/job-queue.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { plainModels } from '../doubles/plain-models.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { openTestDatabase } from '../doubles/test-database.ts';
 import { bodyOf } from '../doubles/upstream-body.ts';
 import { creditsOf } from '../gateway/credits-under-test.ts';
 
@@ -49,7 +49,7 @@ export type Model = (body: { readonly messages: readonly { readonly content: str
 export interface WorkerOptions {
   readonly balanceMicro?: bigint;
   readonly hasProvider?: boolean;
-  /** Replaces the one in memory; the caller closes it. */
+  /** Replaces the own one; the caller closes it. */
   readonly database?: Database;
 }
 
@@ -58,7 +58,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
   const clock = createManualClock();
   const secrets = createSystemSecrets();
   const { log, entries } = createRecordingLog();
-  const database = options.database ?? (await openMemoryDatabase());
+  const database = options.database ?? (await openTestDatabase());
   const sharedState = createInProcessState({ clock, log });
   const companyId = secrets.newId();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });

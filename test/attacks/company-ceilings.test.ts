@@ -202,7 +202,7 @@ function backendCeilings(open: () => Promise<BackendUnderTest>): void {
   let backend: BackendUnderTest;
   beforeAll(async () => {
     backend = await open();
-  }, 180_000);
+  });
 
   async function adminUnder(input: Partial<Ceilings>) {
     const companyId = await backend.company('Held');

@@ -37,7 +37,7 @@ test('P-3 an event with a foreign signature, altered, too old or dated ahead, gr
     [body, `v1=${right}`],
     [body, `t=${t},v1=`],
     [body, `t=${t},v0=${right}`],
-    [body, `t=${t},v1=${right.slice(0, -2)}00`],
+    [body, `t=${t},v1=${right.slice(0, -1)}${right.endsWith('0') ? 1 : 0}`],
     [body, `t=${t},v1=${right.toUpperCase()}x`],
     [body, `t=${t + 1},v1=${right}`],
     [body, `t=${t}0,t=${t},v1=${right}0`],

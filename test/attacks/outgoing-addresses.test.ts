@@ -9,6 +9,7 @@ import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { useSandbox } from '../payment-sandbox/sandbox-under-test.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 /** Every way of writing an inside address that reaches it on some system. */
@@ -228,7 +229,7 @@ describe('where addresses are configured', () => {
 });
 
 describe('endpoints that are registered at the payment sandbox', () => {
-  const { sandbox } = useSandbox({ approveHost: approving() });
+  const { sandbox } = useSandbox({ approveHost: approving() }, useMemoryDatabase);
   const shop = createShop(
     () => ({
       provider: sandbox.provider,

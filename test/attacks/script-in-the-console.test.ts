@@ -12,7 +12,7 @@ beforeAll(async () => {
       gatewayUrl: 'https://gateway.example/llm/v1',
     },
   });
-}, 120_000);
+});
 afterAll(() => backend.close());
 
 test('P-8 a script in the page cannot read a long-lived credential: the refresh token is only in an HttpOnly cookie', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import type { Socket } from 'bun';
 import { openGateway, post } from '../gateway/gateway-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -24,6 +25,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
 
 let attack = '';
 let left = Promise.withResolvers<void>();
+let attacking: Socket<{ isAttacked: boolean }>[] = [];
 const provider = Bun.listen<{ isAttacked: boolean }>({
   hostname: '127.0.0.1',
   port: 0,
@@ -35,8 +37,7 @@ const provider = Bun.listen<{ isAttacked: boolean }>({
       socket.data.isAttacked = String(request).includes('attack');
       if (!socket.data.isAttacked) return void socket.write(RIGHT);
       socket.write(attack.slice(0, -FORGED.length));
-      // What is left over comes a moment later, when the connection waits for its next call.
-      setTimeout(() => socket.write(FORGED), 5);
+      attacking.push(socket);
     },
     close(socket) {
       if (socket.data.isAttacked) left.resolve();
@@ -48,6 +49,7 @@ afterAll(() => provider.stop(true));
 test.each(Object.keys(ATTACKS))('no other client gets the remaining bytes of %s', async (name) => {
   attack = ATTACKS[name] ?? '';
   left = Promise.withResolvers();
+  attacking = [];
   const url = `http://127.0.0.1:${provider.port}/v1`;
   await gateway.aimAt('svc/chat-default', { url, received: [], answer() {}, close() {} });
   const [attacked, other] = [await gateway.mint(), await gateway.mint()];
@@ -60,6 +62,9 @@ test.each(Object.keys(ATTACKS))('no other client gets the remaining bytes of %s'
     return await answer.text();
   };
   expect(await chat(attacked.rawKey, 'attack')).not.toContain('for another client');
+  expect(attacking).not.toEqual([]);
+  // What is left over comes when the connection waits for its next call.
+  for (const socket of attacking) socket.write(FORGED);
   // Without that the next call would go on the same connection: the gateway closes it.
   await left.promise;
   for (let call = 0; call < 3; call += 1) {

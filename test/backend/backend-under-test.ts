@@ -24,6 +24,7 @@ import { createAgreeingProvider } from '../doubles/agreeing-provider.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { openTestDatabase } from '../doubles/test-database.ts';
+import { noted } from '../setup/recent.ts';
 import { type GraphqlClient, graphqlClient } from './graphql-client.ts';
 
 export const JWT_SECRET = 'a secret for tests, of forty characters.';
@@ -127,8 +128,9 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     ...changes,
   };
   const app = createBackend(parts);
-  const fetchApp = async (request: Request, peerAddress = '192.0.2.1') =>
-    await app.fetch(request, { peerAddress });
+  const fetchApp = noted(
+    async (request: Request, peerAddress: string = '192.0.2.1') => await app.fetch(request, { peerAddress }),
+  );
 
   async function company(name: string): Promise<string> {
     const id = secrets.newId();

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { openSandbox, type SandboxUnderTest } from '../payment-sandbox/sandbox-under-test.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 let sandbox: SandboxUnderTest;
 let backend: BackendUnderTest;
-const database = useMemoryDatabase({ beforeClose: () => sandbox?.close() });
+const database = useDatabase({ beforeClose: () => sandbox?.close() });
 beforeAll(async () => {
   sandbox = await openSandbox(database);
   // Waits for another process use the machine's own clock.

@@ -1,5 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { graphqlClient } from '../backend/graphql-client.ts';
+import { PATIENCE_MS } from '../doubles/patience.ts';
 import { until } from '../doubles/until.ts';
 import { freePort } from '../services/free-port.ts';
 import { givenChromium } from '../services/given.ts';
@@ -30,8 +31,6 @@ export interface BrowserSystem {
   visit(options?: VisitOptions): Promise<Visitor>;
   close(): Promise<void>;
 }
-
-const WAIT_MS = 110_000;
 
 /** What Chromium loads into a process of its own for the address bar of each context: a tenth of the browser's processor time. */
 const POPUPS = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'];
@@ -79,7 +78,7 @@ export async function openBrowserSystem(
       baseURL: demo.backend_url,
       permissions: ['clipboard-write'],
     });
-    context.setDefaultTimeout(WAIT_MS);
+    context.setDefaultTimeout(PATIENCE_MS);
     // An installed clock cannot be removed from a context.
     let isReusable = isPlain(options);
     const install = context.clock.install.bind(context.clock);
@@ -151,7 +150,7 @@ interface Credentials {
 }
 
 /**
- * A session as the form begins one, without the form, which `roles.test.ts` tests: the browser gets its cookie and the first
+ * A session as the form begins one, without the form, which `roles.slow.test.ts` tests: the browser gets its cookie and the first
  * page finds it. Not one stored for several visits: a refresh token is good once.
  */
 export async function logIn(page: Page, { email, password }: Credentials, path = '/'): Promise<void> {

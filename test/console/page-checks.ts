@@ -118,6 +118,13 @@ async function scrollsForNothing(page: Page): Promise<boolean> {
   });
 }
 
+/** The page fits into the window, and the buttons of its rows can be told apart. */
+export async function isWholeOnce(page: Page, path: string): Promise<void> {
+  const width = page.viewportSize()?.width;
+  expect([path, await widthOf(page)]).toEqual([path, width ?? 0]);
+  expect([path, await equalNames(page)]).toEqual([path, []]);
+}
+
 const WIDTHS = [360, 768, 1440];
 
 /**

@@ -41,7 +41,7 @@ export const SYSTEM = [
   '/generator',
   '/mail',
 ];
-/** Looked at by `operations.test.ts`, on a system where something has failed. */
+/** Looked at by `operations.slow.test.ts`, on a system where something has failed. */
 export const OPERATIONS = [
   '/services',
   '/breakers',

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Job, JobHandler, JobQueue } from '../../src/ports/job-queue.ts';
-import { defineOwn, type JobQueuePair, until } from './job-queue-probes.ts';
+import { until } from '../doubles/until.ts';
+import { defineOwn, type JobQueuePair } from './job-queue-probes.ts';
 
 /** What becomes of jobs that fail. */
 export function failingContract(given: () => JobQueuePair): void {

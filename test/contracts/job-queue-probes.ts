@@ -44,27 +44,45 @@ export async function defineOwn(queue: JobQueue, changes: Partial<QueueDefinitio
   return name;
 }
 
+interface CuttableDatabase extends Database {
+  cut(): void;
+  mend(): void;
+  /** Every statement has been answered. */
+  isIdle(): boolean;
+  /** The notices that were lost. */
+  readonly lost: readonly string[];
+}
+
 /**
  * A database whose statements fail while it is cut, as they do for a process that is gone. Mended, it answers
  * again, but its notices are lost for good.
  */
-export function cuttable(database: Database): Database & { cut(): void; mend(): void } {
+export function cuttable(database: Database): CuttableDatabase {
   let whole = true;
   let deaf = false;
-  const open = (text = '') => {
+  let pending = 0;
+  const lost: string[] = [];
+  async function pass<T>(statement: () => Promise<T>, text = ''): Promise<T> {
     // The test's clock keeps its time in the database, and goes on for the others.
     if (!whole && !text.includes('__pgboss_test_clock')) throw new Error('cut');
-    return database;
-  };
+    pending += 1;
+    try {
+      return await statement();
+    } finally {
+      pending -= 1;
+    }
+  }
   return {
     ...database,
-    query: async (text, values) => await open(text).query(text, values),
-    script: async (text) => await open(text).script(text),
-    transaction: async (work, options) => await open().transaction(work, options),
+    query: (text, values) => pass(() => database.query(text, values), text),
+    script: (text) => pass(() => database.script(text), text),
+    transaction: (work, options) => pass(() => database.transaction(work, options)),
     listen: (channel, onMessage, onReconnect) => {
-      const hear = (payload: string) => (deaf ? undefined : onMessage(payload));
+      const hear = (payload: string) => (deaf ? void lost.push(payload) : onMessage(payload));
       return database.listen(channel, hear, onReconnect);
     },
+    isIdle: () => pending === 0,
+    lost,
     cut: () => {
       whole = false;
       deaf = true;
@@ -84,17 +102,6 @@ export function createHeldHandler() {
     await released.promise;
   };
   return { begun, handler, release: () => released.resolve() };
-}
-
-/** Long enough for a job to begin that should not. */
-export const aMoment = () => Bun.sleep(60);
-
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error('it did not come true within a minute');
-    await Bun.sleep(5);
-  }
 }
 
 export async function rejectionOf(work: Promise<unknown>): Promise<string> {

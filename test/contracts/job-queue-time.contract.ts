@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Job } from '../../src/ports/job-queue.ts';
-import { aMoment, defineOwn, type TimedJobQueue, until } from './job-queue-probes.ts';
+import { until } from '../doubles/until.ts';
+import { defineOwn, type TimedJobQueue } from './job-queue-probes.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -45,15 +46,18 @@ function delaysAreKept(given: () => TimedJobQueue): void {
     await under.database.transaction(async (within) => {
       await queue.enqueue(name, { n: 2 }, { within, startAfter: new Date(clock.now() + 5_000) });
     });
-    await aMoment();
-    await clock.tick(2_900);
-    await aMoment();
-    expect(done).toEqual([]);
-    await clock.tick(200);
+    // Jobs that are due at once are enqueued last, so the others would begin first if they were due as well.
+    await queue.enqueue(name, { n: 'at 0 s' });
     await until(() => done.length === 1);
-    await clock.tick(2_000);
+    await clock.tick(2_900);
+    await queue.enqueue(name, { n: 'at 2.9 s' });
     await until(() => done.length === 2);
-    expect(done).toEqual([1, 2]);
+    expect(done).toEqual(['at 0 s', 'at 2.9 s']);
+    await clock.tick(200);
+    await until(() => done.length === 3);
+    await clock.tick(2_000);
+    await until(() => done.length === 4);
+    expect(done.slice(2)).toEqual([1, 2]);
   });
 }
 
@@ -66,22 +70,21 @@ function cronLinesEnqueue(given: () => TimedJobQueue): void {
     await other.schedule(name, '* * * * *', { v: 'new' });
     const runs: Job[] = [];
     await queue.work(name, { concurrency: 2 }, async (job) => void runs.push(job));
+    const isEmpty = async () => Bun.deepEquals(await queue.counts(name), { waiting: 0, active: 0, dead: 0 });
     for (let minute = 1; minute <= 6; minute += 1) {
       await clock.tick(60_000);
       // A pass looks back one minute, so what is due at either end may be in or out.
       await until(() => runs.length >= minute - 1);
-      await aMoment();
+      await until(isEmpty);
     }
     expect(runs.length).toBeWithin(5, 8);
     expect(new Set(runs.map((job) => job.data.v))).toEqual(new Set(['new']));
     await other.unschedule(name);
     await clock.tick(60_000);
-    await aMoment();
-    const isEmpty = async () => Bun.deepEquals(await queue.counts(name), { waiting: 0, active: 0, dead: 0 });
     await until(isEmpty);
     const before = runs.length;
     await clock.tick(150_000);
-    await aMoment();
+    await until(isEmpty);
     expect(runs).toHaveLength(before);
   });
 
@@ -100,7 +103,7 @@ function cronLinesEnqueue(given: () => TimedJobQueue): void {
     await clock.tick(60_000);
     await until(() => runs === 1);
     await clock.tick(120_000);
-    await aMoment();
+    await until(async () => (await queue.counts(name)).waiting + (await queue.counts(name)).active === 0);
     expect(runs).toBe(1);
     await queue.unschedule(name);
   });

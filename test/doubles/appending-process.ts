@@ -18,5 +18,5 @@ for (;;) {
   if (appended.outcome === 'not-written') throw appended.error;
   // Not by process.stdout, whose buffer is lost with the process while its reader is busy.
   writeSync(1, ids.map((id) => `${id}\n`).join(''));
-  await Bun.sleep(0);
+  await new Promise((resolve) => setImmediate(resolve));
 }

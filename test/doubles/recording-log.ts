@@ -1,4 +1,5 @@
 import type { Log, LogContext, LogLevel } from '../../src/ports/log.ts';
+import { noteLine } from '../setup/recent.ts';
 
 export interface Recorded {
   readonly level: LogLevel;
@@ -13,7 +14,9 @@ export function createRecordingLog(): { log: Log; entries: Recorded[] } {
     const at =
       (level: LogLevel) =>
       (message: string, context: LogContext = {}) => {
-        entries.push({ level, message, context: { ...base, ...context } });
+        const entry = { level, message, context: { ...base, ...context } };
+        entries.push(entry);
+        noteLine(() => `${level} ${message} ${Bun.inspect(entry.context, { compact: true })}`);
       };
     return {
       debug: at('debug'),

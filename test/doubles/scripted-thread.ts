@@ -28,7 +28,7 @@ serveRequests<ScriptedRequest, string>(async (request, signal) => {
     case 'fail':
       throw new RangeError(request.text);
     case 'break':
-      setTimeout(() => {
+      setImmediate(() => {
         throw new Error('broken');
       });
       return await new Promise<never>(() => {});

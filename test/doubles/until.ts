@@ -1,8 +1,23 @@
-/** Waits for what happens elsewhere, by asking; never for a time to pass. A look that fails counts as not yet. Its limit only ends a wait for what never comes. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 110_000): Promise<void> {
+import { PATIENCE_MS } from './patience.ts';
+
+const pending = new Set<string>();
+
+/** Waits for what happens elsewhere, by asking; never for a time to pass. A look that fails counts as not yet. */
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (!(await Promise.resolve(holds()).catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${holds}`);
-    await Bun.sleep(10);
+  const wait = String(holds);
+  pending.add(wait);
+  try {
+    while (!(await Promise.resolve(holds()).catch(() => false))) {
+      if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${wait}`);
+      await Bun.sleep(10);
+    }
+  } finally {
+    pending.delete(wait);
   }
+}
+
+/** What is being waited for now. */
+export function pendingWaits(): string[] {
+  return [...pending].map((wait) => `waits until ${wait}`);
 }

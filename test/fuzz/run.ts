@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz`: more of what a part of is in every `npm test`. `npm run fuzz -- http 100000 7` takes the number of cases
+ * `npm run fuzz`: more of what a part of is in every `npm run test:slow`. `npm run fuzz -- http 100000 7` takes the number of cases
  * and the seed; without a seed another one is drawn, and printed.
  */
 import { fuzzAnswers } from './answers-of-providers.ts';

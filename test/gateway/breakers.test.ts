@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { startRawUpstream } from '../adapters/model-upstream/raw-upstream.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
-import { chatAnswer, openStream, startScriptedUpstream } from './scripted-upstream.ts';
+import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
 
 let rawKey: string;
 const gateway = useResource(() => openGateway({ breakerFailures: 5 }));
@@ -84,20 +85,19 @@ describe('a provider that keeps failing', () => {
   });
 
   test.each([
-    ['whole', { 'content-type': 'application/json' }, false],
-    ['streamed', { 'content-type': 'text/event-stream' }, true],
+    ['whole', 'application/json', false],
+    ['streamed', 'text/event-stream', true],
   ])(
     'A-14 answers that break off before anything of them can pass count as network failures: %s',
-    async (_, headers, stream) => {
-      const broken = startScriptedUpstream();
-      await gateway.aimAt('svc/chat-default', broken);
-      broken.answer(() => {
-        const script = openStream();
+    async (_, type, stream) => {
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`;
+      const broken = startRawUpstream((socket) => {
         // Half of something: the status leaves, and nothing can be passed on.
-        script.send(stream ? ':' : '{');
-        setTimeout(script.fail, 5);
-        return new Response(script.response.body, { headers });
+        socket.write(`${head}1\r\n${stream ? ':' : '{'}\r\n`);
+        socket.end();
       });
+      const target = { url: broken.baseUrl, received: [], answer() {}, close() {} };
+      await gateway.aimAt('svc/chat-default', target);
       const body = { model: 'svc/chat-default', messages: [], stream };
       const ask = () => post(`${gateway.url}/chat/completions`, rawKey, body);
       for (const _ of [1, 2, 3, 4, 5]) {
@@ -106,11 +106,11 @@ describe('a provider that keeps failing', () => {
         // The status of a stream is there before it breaks.
         expect(answer.status).toBe(stream ? 200 : 503);
       }
-      expect(broken.received.length).toBe(5);
+      expect(broken.connections()).toBe(5);
       const refused = await refusalOf(ask());
-      expect([refused.status, broken.received.length]).toEqual([503, 5]);
+      expect([refused.status, broken.connections()]).toEqual([503, 5]);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
-      broken.close();
+      broken.stop();
     },
   );
 

@@ -107,12 +107,16 @@ describe('streams', () => {
     test('each event is sent as soon as it is complete, and never in part', async () => {
       const { stream, got, reading } = await running();
       await until(() => got.text.includes('first'));
-      const second = chunk('second');
-      stream.send(second.slice(0, 30));
-      await Bun.sleep(30);
-      expect(got.text).toBe(restamped(chunk('first ')));
-      stream.send(second.slice(30));
+      const [second, third] = [chunk('second'), chunk('third')];
+      // In one piece: when the second event has passed, the gateway has the beginning of the third as well.
+      stream.send(second + third.slice(0, 30));
       await until(() => got.text.includes('second'));
+      // What it had sent of that would arrive before the answer to a later call.
+      gateway.upstream.answer(() => streamOf(usageChunk, done));
+      expect(await (await call()).response.text()).toEndWith(done);
+      expect(got.text).toBe(restamped(chunk('first ') + second));
+      stream.send(third.slice(30));
+      await until(() => got.text.includes('third'));
       stream.send(usageChunk + done);
       stream.end();
       await reading;
@@ -265,7 +269,13 @@ describe('streams', () => {
     const { response } = await call(body, { signal: stop.signal });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
-    await Bun.sleep(500);
+    gateway.upstream.answer(() => streamOf(usageChunk, done));
+    // Nothing more is read while five other calls are answered.
+    await until(async () => {
+      const before = pulled;
+      for (let other = 0; other < 5; other += 1) await (await call()).response.text();
+      return pulled === before;
+    });
     expect(pulled).toBeLessThan(64 * 1024 * 1024);
     stop.abort();
     await reader.cancel().catch(() => {});
@@ -274,8 +284,9 @@ describe('streams', () => {
   test('G-30 an upstream that sends [DONE] and keeps or drops its connection has ended: the call is charged', async () => {
     for (const afterwards of [() => {}, (stream: StreamScript) => stream.fail()]) {
       const { stream, got, id, reading } = await running();
+      // In one piece: when the usage has passed, the gateway has the [DONE] as well.
       stream.send(usageChunk + done);
-      await Bun.sleep(20);
+      await until(() => got.text.includes('usage'));
       afterwards(stream);
       await reading;
       expect(got.text.endsWith(done)).toBe(true);

@@ -214,13 +214,15 @@ describe('G-28 matching’s model calls', () => {
 
   test('A-14 a calculation that we abort ourselves does not count', async () => {
     const ended = new AbortController();
+    const sent = Promise.withResolvers<void>();
     const { calls, breakers } = await open(PROVIDER, (_target, _number, own) => {
-      return new Promise((_resolve, reject) =>
-        own.addEventListener('abort', () => reject(new Error('ended'))),
-      );
+      return new Promise((_resolve, reject) => {
+        own.addEventListener('abort', () => reject(new Error('ended')));
+        sent.resolve();
+      });
     });
     const embedding = calls.embed({ ...EMBED, signal: ended.signal });
-    await Bun.sleep(0);
+    await sent.promise;
     ended.abort();
     expect((await embedding).outcome).toBe('unavailable');
     expect(breakers.failuresInARow('match_score_generator')).toBe(0);

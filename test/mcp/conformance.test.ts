@@ -35,7 +35,7 @@ for (const revision of REVISIONS) {
     const { exitCode, report } = await conformanceOf({ mcp: { checksHost: true } }, revision, baseline);
     if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
     expect(exitCode).toBe(0);
-  }, 120_000);
+  });
 
   test(`G-46 the same HTTP stack with the fixtures of the suite conforms to ${revision} without exception`, async () => {
     const mcp = { checksHost: true, toolServer: suiteServer };
@@ -43,5 +43,5 @@ for (const revision of REVISIONS) {
     // Scenarios that the suite itself calls pending, or an extension that is not declared, do not count.
     if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
     expect(exitCode).toBe(0);
-  }, 120_000);
+  });
 }

@@ -16,6 +16,7 @@ import type { Database } from '../../src/ports/database.ts';
 import type { EnqueueOptions, JobData } from '../../src/ports/job-queue.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { noteExchange } from '../setup/recent.ts';
 
 export const TOKEN = 'an-internal-token-of-some-length';
 /** The manual clock's first moment, in seconds. */
@@ -59,7 +60,8 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
     async post(path: string, body: unknown, token = TOKEN) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const response = await app.request(`/api/${path}`, { method: 'POST', headers, body: text });
+      const init = { method: 'POST', headers, body: text };
+      const response = await noteExchange(`POST ${path} ${text}`, app.request(`/api/${path}`, init));
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
     async announce(

@@ -53,7 +53,7 @@ describe('A-7 a meeting’s events', () => {
         companyId: null,
       },
     ]);
-  }, 120_000);
+  });
 
   test('A-7 a day of a room: uses one after the other, repeats, losses, and plans: all shuffles end the same', async () => {
     const random = createSeededRandom(7);
@@ -82,7 +82,7 @@ describe('A-7 a meeting’s events', () => {
       }
       expect(expected).toHaveLength(3);
     }
-  }, 120_000);
+  });
 
   test('A-7 the same event again is answered with the same meeting, and changes nothing', async () => {
     const event = plain('room_created', 'again', T0);

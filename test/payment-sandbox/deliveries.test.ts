@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { createShop, done } from '../contracts/payment-provider.contract.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
 import { useSandbox } from './sandbox-under-test.ts';
 
-const { sandbox } = useSandbox();
+const { sandbox } = useSandbox({}, useMemoryDatabase);
 
 beforeEach(() => {
   sandbox.received.length = 0;

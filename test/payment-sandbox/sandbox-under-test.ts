@@ -8,7 +8,7 @@ import type { PaymentProvider, ProviderEvent } from '../../src/ports/payment-pro
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 export const WEBHOOK_SECRET = 'whsec_under_test';
@@ -57,12 +57,15 @@ export interface Fields {
 
 type SandboxChanges = Pick<Parameters<typeof createPaymentSandbox>[0], 'approveHost'>;
 
-/** The sandbox and its database in memory, from before the first test of this scope until after its last one. */
-export function useSandbox(changes: SandboxChanges = {}): {
+/** The sandbox and its database, from before the first test of this scope until after its last one. */
+export function useSandbox(
+  changes: SandboxChanges = {},
+  useOwn: typeof useDatabase = useDatabase,
+): {
   readonly sandbox: SandboxUnderTest;
   readonly database: Database;
 } {
-  const database = useMemoryDatabase({ beforeClose: () => opened?.close() });
+  const database = useOwn({ beforeClose: () => opened?.close() });
   let opened: SandboxUnderTest | undefined;
   const sandbox = useResource(async () => {
     opened = await openSandbox(database, changes);

@@ -12,11 +12,11 @@ import { MONEY_CHECKS, type MoneyCheck } from '../../src/domain/reconciliation/m
 import { planCreditDifferences } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import { postAt } from '../doubles/posted-usage.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { openShop, type Shop } from './shop-under-test.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 let plan: Plan;
 /** A company with a pack of 1,000 credits for 10 usd and a month of 10,000 credits for 100 usd. */
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   invoiceId = String(subscription.latest_invoice);
   await shop.balanceBecomes(companyId, 11_000n * CREDIT);
-}, 120_000);
+});
 
 async function call(method: string, path: string, parameters: Record<string, string> = {}) {
   const { status, body } = await shop.sandbox.call(method, path, parameters);

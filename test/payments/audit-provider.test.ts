@@ -13,11 +13,11 @@ import {
 } from '../../src/domain/reconciliation/provider/provider-audit.ts';
 import type { PaymentProvider } from '../../src/ports/payment-provider.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 let plan: Plan;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const synced = await shop.sync();
   if (synced.outcome !== 'synced') throw new Error(synced.message);
   plan = synced.plans[0] as Plan;
-}, 120_000);
+});
 
 const RANGE = { from: new Date('2029-12-20T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') };
 /** The next day: everything has settled. */
@@ -416,7 +416,7 @@ describe('P-24 the audit against the payment provider', () => {
     for (const { name, companyId, mended } of planted) {
       if (mended !== null) expect([name, await balance(companyId)]).toEqual([name, mended * CREDIT]);
     }
-  }, 120_000);
+  });
 
   test('a charge of a customer without a company is counted, not compared', async () => {
     const customer = String((await call('POST', '/v1/customers', { name: 'Other' })).id);

@@ -20,11 +20,11 @@ import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts'
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

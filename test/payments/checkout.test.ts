@@ -9,11 +9,11 @@ import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
 import { until } from '../doubles/until.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

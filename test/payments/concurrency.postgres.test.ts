@@ -111,7 +111,7 @@ describePostgres('with a server', () => {
       `select count(*) as count from provider_events where status <> 'PROCESSED'`,
     );
     expect(left?.count).toBe(0n);
-  }, 120_000);
+  });
 
   test('the audit finds every purchase, grant and refund in the books', async () => {
     for (const check of AUDIT_CHECKS)

@@ -7,12 +7,12 @@ import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
 import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import type { WireObject } from '../../src/ports/payment-provider.ts';
 import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 let plan: Plan;
 beforeAll(async () => {

@@ -13,12 +13,12 @@ import {
   refundsCheck,
 } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

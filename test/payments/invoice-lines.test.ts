@@ -248,7 +248,7 @@ describe('carried amounts', () => {
       const taken = (12_000n * CREDIT * 2_900n + 9_899n) / 9_900n;
       expect([seed, await payments.balance(company.id)]).toEqual([seed, 18_400n * CREDIT - taken]);
     }
-  }, 240_000);
+  });
 });
 
 describe('refunds, trials and free plans', () => {

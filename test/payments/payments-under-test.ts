@@ -24,6 +24,7 @@ import type {
 } from '../../src/ports/payment-provider.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { noteExchange } from '../setup/recent.ts';
 import { RECORDED_AT } from './recorded-events.ts';
 
 export const CREDIT = 1_000_000n;
@@ -121,7 +122,8 @@ export function openWebhook(payments: PaymentsUnderTest, secret: string) {
   });
   return async (body: string | Uint8Array<ArrayBuffer>, signature: string | null): Promise<Response> => {
     const headers = signature === null ? {} : { 'stripe-signature': signature };
-    return await app.request('/payments/webhook', { method: 'POST', body, headers });
+    const answering = app.request('/payments/webhook', { method: 'POST', body, headers });
+    return await noteExchange(`POST /payments/webhook ${body}`, answering);
   };
 }
 

@@ -15,12 +15,12 @@ import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-c
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
 import type { WireObject } from '../../src/ports/payment-provider.ts';
 import { until } from '../doubles/until.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { failing, openShop, PLAN, type Shop } from './shop-under-test.ts';
 
 const DAY_MS = 86_400_000;
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

@@ -8,13 +8,13 @@ import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
 import type { Job } from '../../src/ports/job-queue.ts';
-import { useMemoryDatabase } from '../setup/use-database.ts';
+import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, GRACE_MS, makeCompany, makePlan } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 import { newSubscription, subscriptionEvent } from './subscription-facts.ts';
 
-const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop(database);

@@ -189,7 +189,7 @@ test('P-21 P-24 drawn histories of refunds, failed refunds and disputes end as t
     expect([seed, kind, await payments.balance(paid.companyId)]).toEqual([seed, kind, expected]);
   }
   await expectSound();
-}, 120_000);
+});
 
 /** A count is received when it is made: what happens after it arrives after it (`late`). */
 function drawFacts(paid: Paid, random: SeededRandom) {

@@ -15,7 +15,7 @@ import { newRunName, runVariable } from './run-name.ts';
 import { sweepStaleFolders } from './sweep.ts';
 import { dropDatabasesOf, sweepStaleDatabases } from './template-database.ts';
 
-interface TestServices {
+export interface TestServices {
   /** The variables that name the servers, the temporary folder and the run. */
   readonly environment: Record<string, string>;
   /** Services that are on this machine and did not start: unlike a missing one, always a failure. */

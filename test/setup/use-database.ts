@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { TEST_MS } from '../doubles/patience.ts';
 import { openTestDatabase, testEngine } from '../doubles/test-database.ts';
 import { deferDatabase } from './defer-database.ts';
 
@@ -28,7 +29,7 @@ function useOpened(
   // A bare `bun test` has a limit of five seconds, and the first of a run builds the cluster that others copy.
   beforeAll(async () => {
     opened = await open();
-  }, 120_000);
+  }, TEST_MS);
   afterAll(async () => {
     await beforeClose?.();
     await opened?.close();

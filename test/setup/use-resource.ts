@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
+import { TEST_MS } from '../doubles/patience.ts';
 
 interface Resource {
   close(): unknown;
@@ -13,7 +14,7 @@ export function useResource<Opened extends Resource>(open: () => Promise<Opened>
   // A bare `bun test` has a limit of five seconds, which a whole system on a busy machine may need.
   beforeAll(async () => {
     opened = await open();
-  }, 180_000);
+  }, TEST_MS);
   afterAll(async () => {
     await opened?.close();
   });

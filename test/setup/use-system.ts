@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TEST_MS } from '../doubles/patience.ts';
 import { type FreshDatabase, freshDatabase, migratedDatabase } from '../services/fresh-database.ts';
 import { givenRedis } from '../services/given.ts';
 import {
@@ -12,9 +13,6 @@ import {
   startProcess,
   startSystem,
 } from '../system/running-system.ts';
-
-/** A busy machine takes minutes to start everything. */
-const STARTED_WITHIN_MS = 240_000;
 
 /** The whole system in one process with its embedded database, from before the first test until after the last. */
 export function useSystem(env: Record<string, string> = {}): {
@@ -28,7 +26,7 @@ export function useSystem(env: Record<string, string> = {}): {
     data = await preparedDataFolder();
     system = await startSystem(data.folder, env);
     demo = system.demo();
-  }, STARTED_WITHIN_MS);
+  }, TEST_MS);
   afterAll(async () => {
     system?.signal('SIGTERM');
     await system?.exited;
@@ -69,7 +67,7 @@ export function useProcesses(schema: 'empty' | 'migrated' = 'migrated'): Process
   beforeAll(async () => {
     const opened = schema === 'empty' ? freshDatabase() : migratedDatabase();
     [database, data] = await Promise.all([opened, emptyDataFolder()]);
-  }, STARTED_WITHIN_MS);
+  }, TEST_MS);
   afterAll(async () => {
     for (const process of running) process.signal('SIGKILL');
     await Promise.all(running.map(({ exited }) => exited));

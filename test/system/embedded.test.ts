@@ -221,13 +221,9 @@ describe('every example of the documents runs', () => {
     await world.close();
   });
 
-  test.each(docBlocks().map((block) => [block.place, block] as const))(
-    '%s',
-    async (_, block) => {
-      expect(await runBlock(world, block)).toEqual([]);
-    },
-    120_000,
-  );
+  test.each(docBlocks().map((block) => [block.place, block] as const))('%s', async (_, block) => {
+    expect(await runBlock(world, block)).toEqual([]);
+  });
 
   test('and every example listed as not run exists', () => {
     expect(unusedExceptions(docBlocks())).toEqual([]);

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { migratedFolder } from '../doubles/embedded-folder.ts';
+import { PATIENCE_MS } from '../doubles/patience.ts';
 import { oncePerRun } from '../services/once-per-run.ts';
+import { noteProcess } from '../setup/recent.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** A guard against waiting for ever, far above what the slowest machine takes. */
-const READY_WITHIN_MS = 170_000;
+
 const LOOK_AGAIN_MS = 500;
 
 export interface DemoFile {
@@ -73,6 +74,7 @@ function spawned(command: string[], env: Record<string, string>, detached: boole
     await Promise.race([Promise.all([out.done, err.done]), Bun.sleep(LOOK_AGAIN_MS)]);
     return true;
   });
+  noteProcess(`${command.at(-1)} (${child.pid})`, () => out.text() + err.text(), child.exited);
   return {
     pid: child.pid,
     exited: Promise.all([child.exited, out.done, err.done]).then(([exitCode]) => exitCode),
@@ -80,7 +82,7 @@ function spawned(command: string[], env: Record<string, string>, detached: boole
     errors: err.text,
     signal: (name) => child.kill(name),
     async line(beginning) {
-      const deadline = Bun.nanoseconds() / 1e6 + READY_WITHIN_MS;
+      const deadline = Bun.nanoseconds() / 1e6 + PATIENCE_MS;
       let hasEnded = false;
       for (;;) {
         // The word `ready` at the beginning of a line is on standard error where log lines are JSON.

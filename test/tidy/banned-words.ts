@@ -13,11 +13,13 @@ interface BannedWord {
 
 const everywhere = () => true;
 const inTests = (path: string) => isTestCode(path);
+const inRunTests = (path: string) => /^test\/|\.(?:test|contract)\.tsx?$/.test(path);
 /** Time and randomness are reached through ports, and adapters are where the ports end. */
 const inSource = (path: string) =>
   path.startsWith('src/') && !path.startsWith('src/adapters/') && !isTestCode(path);
 
 const throughClock = 'ask the Clock port, so that no test has to wait';
+const waitForFact = 'wait for a fact: until() in test/doubles, an event, or a clock that the test moves';
 const throughSecrets = 'ask the Secrets port, so that a test can predict it';
 
 /** The brackets around single letters keep this file from finding itself. */
@@ -38,6 +40,8 @@ const bannedWords: readonly BannedWord[] = [
     'run every test, or say when not: skipIf',
     inTests,
   ),
+  // A method of that name, such as a socket's or a manual clock's, is none.
+  word('fixed wait', /\bBun\.sleep\s*\(|(?<![.\w])setTimeout\s*\(/g, 'bare', waitForFact, inRunTests),
   word('Date.now', /\bDate\.now\b/g, 'bare', throughClock, inSource),
   word('new Date()', /\bnew Date\b(?:\s*\(\s*\)|(?!\s*\())/g, 'bare', throughClock, inSource),
   word('timer', /\b(?:setTimeout|setInterval)\b/g, 'bare', throughClock, inSource),

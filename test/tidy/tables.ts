@@ -299,7 +299,34 @@ export interface WordException {
   readonly reason: string;
 }
 
-export const wordExceptions: readonly WordException[] = [];
+/** Waits that no fact can replace: real processes, drawn moments, the pace of a load, and what bounds a wait itself. */
+const FIXED_WAITS: Readonly<Record<string, string>> = {
+  'src/domain/limits/lost-holds.redis.test.ts':
+    'how long the calls of its load run, and the pause between two',
+  'test/attacks/unread-answers.slow.test.ts':
+    'the runtime measures unread seconds in real time: a provider is silent for longer, a reader pauses for less',
+  'test/doubles/until.ts': 'the pause between two looks at a fact',
+  'test/gateway/routing.test.ts':
+    'each provider answers after a drawn time, so that some answers come before their hedge and some after it',
+  'test/runner/child.ts': 'bounds the silence and the end of a process that hangs',
+  'test/runner/hang.ts': 'how long a process that hangs has to write down where it is',
+  'test/services/once-per-run.ts': 'the pause between two tries at a lock that another process holds',
+  'test/services/private-service.ts':
+    'the pause between two looks at a server that starts, and a bound on its stop',
+  'test/system/credit-kills.slow.test.ts': 'each kill comes at another moment of the calls under way',
+  'test/system/credit-world.ts': 'how long the provider takes for an answer under load',
+  'test/system/database-step-back.slow.test.ts':
+    'the pace of calls that go on for longer than a gateway trusts the level it has read',
+  'test/system/kills.slow.test.ts': 'each kill comes at another moment of a start',
+  'test/system/running-system.ts':
+    'bounds the wait for the end of a pipe that a child of the process may hold open',
+  'test/system/signals.slow.test.ts':
+    'a repeated signal counts as one for two seconds, by the clock of a real process',
+};
+
+export const wordExceptions: readonly WordException[] = Object.entries(FIXED_WAITS).map(([path, reason]) => {
+  return { path, word: 'fixed wait', reason };
+});
 
 export interface TextException {
   readonly path: string;

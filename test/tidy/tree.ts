@@ -46,7 +46,8 @@ export function readTree(root: string): Tree {
   });
 }
 
-function listPaths(root: string): string[] {
+/** What git tracks or would track; without git everything that .gitignore does not name. */
+export function listPaths(root: string): string[] {
   const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',

@@ -28,7 +28,7 @@ const PROGRAM = `
   process.on('message', async (command) => {
     if (command === 'log') {
       for (let n = 1; n <= 20_000; n += 1) lines.take({ message: 'line ' + n + ' ' + '.'.repeat(50) });
-      setTimeout(() => process.send('turned, dropped ' + lines.droppedCount()), 5);
+      setImmediate(() => process.send('turned, dropped ' + lines.droppedCount()));
     } else {
       await lines.flush(20_000);
       process.send('flushed');

@@ -75,7 +75,7 @@ test('a process whose standard error is a closed pipe runs on', async () => {
   const program = `import { run } from ${JSON.stringify(`${import.meta.dir}/lifecycle.ts`)};
     await run('command-line', async () => {
       await Bun.stdin.text();
-      await new Promise((resolve) => process.stderr.write('ready', () => setTimeout(resolve, 0)));
+      await new Promise((resolve) => process.stderr.write('ready', () => setImmediate(resolve)));
       process.stdout.write('runs');
     });`;
   const child = Bun.spawn([process.execPath, '-e', program], { stdin: 'pipe', stderr: 'pipe' });

@@ -44,7 +44,7 @@ describe.skipIf(binaries === null)('PostgreSQL with TLS and passwords', () => {
     const sql = new SQL({ url: server.url, max: 1 });
     await sql.unsafe(`create role app login password '${PASSWORD}'`);
     await sql.close();
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -6,11 +6,10 @@ import { openJobQueue } from '../../../src/adapters/job-queue/pg-boss.ts';
 import type { Database } from '../../../src/ports/database.ts';
 import type { JobQueue } from '../../../src/ports/job-queue.ts';
 import { jobQueueContract } from '../../contracts/job-queue.contract.ts';
-import { defineOwn, type OpenUnderTest, until } from '../../contracts/job-queue-probes.ts';
+import { defineOwn, type OpenUnderTest } from '../../contracts/job-queue-probes.ts';
 import { embeddedFolder } from '../../doubles/embedded-folder.ts';
 import { createRecordingLog } from '../../doubles/recording-log.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
-import { killWorkerInTheMiddle } from './killed-worker-process.ts';
 
 const settings = { log: createSilentLog(), maxWaiting: 1_000, statementTimeoutMs: 100_000 };
 
@@ -37,28 +36,6 @@ const openTemporary: OpenUnderTest = async (clock) => {
 };
 
 jobQueueContract('PGlite', openTemporary);
-
-test('the job of a killed process is finished by the next one that opens the folder, once', async () => {
-  const embedded = await embeddedFolder();
-  const folder = join(embedded.folder, 'database');
-  await killWorkerInTheMiddle('pglite', folder, 'orders');
-  const database = await openPglite({ ...settings, folder });
-  const clock = new TestClock();
-  const queue = await openJobQueue({ database, log: settings.log, clock });
-  await defineOwn(queue, { name: 'orders', retries: 1 });
-  await queue.work('orders', { concurrency: 1 }, async ({ id, attempt }) => {
-    await database.query('insert into effects (job_id, attempt) values ($1, $2)', [id, attempt]);
-  });
-  await clock.tick(100);
-  expect(await queue.counts('orders')).toEqual({ waiting: 0, active: 1, dead: 0 });
-  await clock.tick(11_000);
-  await until(async () => (await queue.counts('orders')).active === 0);
-  await clock.tick(60_000);
-  expect(await database.query('select attempt from effects')).toEqual([{ attempt: 2 }]);
-  await queue.stop(0);
-  await database.close();
-  await embedded.remove();
-});
 
 test('five idle queues cost at most 12 statements a minute', async () => {
   const clock = new TestClock();

@@ -102,11 +102,9 @@ describe('connections that are used again', () => {
   });
 
   test('bytes that arrive before a request is sent close the connection: no call gets them', async () => {
-    const { taken, call } = await setUp((socket) => {
-      socket.write(WHOLE);
-      setTimeout(() => socket.write('HTTP/1.1 408 Idle\r\ncontent-length: 0\r\n\r\n'), 5);
-    });
+    const { taken, call } = await setUp((socket) => socket.write(WHOLE));
     expect(await call()).toBe('hi');
+    sockets[0]?.write('HTTP/1.1 408 Idle\r\ncontent-length: 0\r\n\r\n');
     await until(() => taken[0]?.isClosed === true);
     expect(await call()).toBe('hi');
     expect(taken).toHaveLength(2);
@@ -143,12 +141,10 @@ describe('connections that are used again', () => {
   });
 
   test('that the provider has closed are not used, and no call fails', async () => {
-    const { taken, call } = await setUp((socket) => {
-      socket.write(WHOLE);
-      setTimeout(() => socket.end(), 5);
-    });
+    const { taken, call } = await setUp((socket) => socket.write(WHOLE));
     for (let nth = 1; nth <= 3; nth += 1) {
       expect(await call()).toBe('hi');
+      sockets.at(-1)?.end();
       await until(() => taken.every(({ isClosed }) => isClosed));
       expect(taken).toHaveLength(nth);
     }
@@ -209,7 +205,6 @@ describe('connections that are used again', () => {
   test('closing ends the idle ones at once, and the others after their answers', async () => {
     const { taken, clock, upstream, call, send } = await setUp((socket, nth) => {
       if (nth === 0) socket.write(WHOLE);
-      else if (nth > 1) setTimeout(() => socket.write(WHOLE), 10);
     });
     await call();
     const idle = send();
@@ -217,6 +212,7 @@ describe('connections that are used again', () => {
     const running = call();
     await until(() => taken.length === 2 && (taken[1]?.bytes ?? 0) > 0);
     upstream.close();
+    sockets[1]?.write(WHOLE);
     expect(await running).toBe('hi');
     await until(() => taken[1]?.isClosed === true);
     expect(clock.pendingTimers()).toBe(1);
@@ -233,16 +229,13 @@ describe('answers', () => {
 
   test('without a length end with the connection, if that is closed and not reset', async () => {
     const head = 'HTTP/1.1 200 OK\r\n\r\nall of ';
-    const closing = await setUp((socket) => {
-      socket.write(head);
-      setTimeout(() => socket.end('it'), 5);
-    });
-    expect(await closing.call()).toBe('all of it');
-    const resetting = await setUp((socket) => {
-      socket.write(head);
-      setTimeout(() => socket.resetAndDestroy(), 5);
-    });
-    expect(await resetting.call().catch(String)).toContain('broken');
+    const { send } = await setUp((socket) => socket.write(head));
+    const closed = await send();
+    sockets[0]?.end('it');
+    expect(await textIn(closed.body)).toBe('all of it');
+    const reset = await send();
+    sockets[1]?.resetAndDestroy();
+    expect(await textIn(reset.body).catch(String)).toContain('broken');
   });
 
   test('that are ambiguous are broken, and their connection is closed', async () => {
@@ -275,15 +268,12 @@ describe('answers', () => {
   });
 
   test('a large request arrives complete at a provider that reads slowly', async () => {
-    let isSlow = true;
     const body = new Uint8Array(8 * 1024 * 1024).fill(120);
     const { taken, send } = await setUp((socket) => {
       const got = taken[0]?.bytes ?? 0;
-      if (isSlow) {
-        isSlow = false;
-        socket.pause();
-        setTimeout(() => socket.resume(), 50);
-      }
+      // One piece in each turn of the event loop.
+      socket.pause();
+      setImmediate(() => socket.resume());
       if (got > body.length) socket.write(WHOLE);
     });
     expect(await textIn((await send({ body })).body)).toBe('hi');

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { Socket } from 'bun';
+import { createSystemClock } from '../../../src/adapters/clock/system-clock.ts';
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { Log } from '../../../src/ports/log.ts';
@@ -240,12 +241,13 @@ describe.skipIf(!isInstalled)('Redis down, silent or restarted (skipped without 
 
 /** Real time for the delays named; the others are noted and run at once, until there were enough of them. */
 function createHurriedClock({ leaveAlone, most }: { leaveAlone: number[]; most: number }) {
+  const system = createSystemClock();
   const hurried: number[] = [];
   const pending = new Set<object>();
   return {
     hurried,
     pending,
-    now: () => performance.now(),
+    now: system.uptimeMs,
     after(delayMs: number, work: () => void) {
       const isHurried = !leaveAlone.includes(delayMs);
       if (isHurried) hurried.push(delayMs);
@@ -254,8 +256,8 @@ function createHurriedClock({ leaveAlone, most }: { leaveAlone: number[]; most: 
       const run = () => {
         if (pending.delete(entry)) work();
       };
-      if (!isHurried) setTimeout(run, delayMs).unref();
-      else if (hurried.length < most) setTimeout(run, 0);
+      if (!isHurried) system.after(delayMs, run);
+      else if (hurried.length < most) setImmediate(run);
       return { cancel: () => void pending.delete(entry) };
     },
   };

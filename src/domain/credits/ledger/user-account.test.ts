@@ -276,7 +276,6 @@ describe('G-29 P-19 balances of a company and its users, interleaved', () => {
       for (const userId of payers) expect(await heldCredits(companyId, userId)).toBe(0n);
       expect(await audit()).toEqual([]);
     },
-    120_000,
   );
 });
 

@@ -12,3 +12,20 @@ test('an interrupted child ends with everything that it started', async () => {
   interruption.abort();
   expect(await ended).toBe(1);
 });
+
+test('a child that writes nothing for too long is described and killed', async () => {
+  const described: number[] = [];
+  const ended = runChild(['sh', '-c', 'echo begun >&2; sleep 60; true'], {
+    env: process.env,
+    onErrorOutput: () => undefined,
+    silence: {
+      afterMs: 50,
+      async describe(group) {
+        described.push(group);
+        return '';
+      },
+    },
+  });
+  expect(await ended).toBe(1);
+  expect(described).toHaveLength(1);
+});

@@ -55,5 +55,5 @@ describeServers('the live log of several processes', () => {
     backend.signal('SIGTERM');
     expect(await closed.promise).toBe(1001);
     expect(await backend.exited).toBe(0);
-  }, 240_000);
+  });
 });

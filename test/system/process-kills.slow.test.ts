@@ -24,7 +24,7 @@ describe('kill -9 of one of the two processes of npm start', () => {
     system.signal('SIGTERM');
     expect(await system.exited).toBe(0);
     await remove();
-  }, 240_000);
+  });
 
   test('the gateway’s: the backend ends with it, busy or not, and the next start has its ports and all rows', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -47,7 +47,7 @@ describe('kill -9 of one of the two processes of npm start', () => {
     again.signal('SIGTERM');
     expect(await again.exited).toBe(0);
     await remove();
-  }, 240_000);
+  });
 
   /** What `turnpike audit` prints; it fails with what it complains of. */
   async function audited(folder: string): Promise<string> {

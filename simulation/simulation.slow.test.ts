@@ -16,7 +16,7 @@ const MONTHS_DAYS = 15;
 let simulation: Simulation;
 beforeAll(async () => {
   simulation = await openSimulation();
-}, 120_000);
+});
 afterAll(() => simulation.close());
 
 test(`G-33 P-22 ${SEEDS.length} seeds of ${HOURS} simulated hours leave the books that they ought to`, async () => {

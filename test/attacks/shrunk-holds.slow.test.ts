@@ -145,7 +145,6 @@ function describeTricks(engines: () => Promise<Pick<GatewayOptions, 'database' |
       expect({ ...sent, model: chat.model }).toEqual(body);
       await gateway.close();
     },
-    120_000,
   );
 }
 

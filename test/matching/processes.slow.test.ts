@@ -69,7 +69,7 @@ describePostgres('with a server', () => {
       expect(pairs).toHaveLength(JOBS * TALENTS);
       expect(processes.filter((one) => one.pairs().length > 0).length).toBeGreaterThan(1);
       expect((await readMetrics(database, scrape)).processes).toEqual([]);
-    }, 120_000);
+    });
   }
 
   test('A-12 what a killed process held is scored by another one, and nothing is lost or stored twice', async () => {
@@ -86,7 +86,7 @@ describePostgres('with a server', () => {
     await next.end('SIGTERM');
     expect(new Set(next.pairs()).size).toBe(next.pairs().length);
     expect(next.pairs().length).toBe(JOBS * TALENTS - before);
-  }, 120_000);
+  });
 
   test('A-12 changes that come while their pairs are scored end in scores of the newest versions', async () => {
     const processes = [startProcess(60_000), startProcess(60_000)];
@@ -102,5 +102,5 @@ describePostgres('with a server', () => {
     await Promise.all(processes.map((one) => one.end('SIGTERM')));
     const pairs = processes.flatMap((one) => one.pairs());
     expect(new Set(pairs).size).toBe(pairs.length);
-  }, 120_000);
+  });
 });

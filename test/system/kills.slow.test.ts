@@ -40,7 +40,7 @@ describe('kill -9', () => {
     for (const moment of MOMENTS_OF_A_FIRST_START) await killAfter(folder, moment);
     await startsWell(folder);
     await remove();
-  }, 240_000);
+  });
 
   test('repeatedly on one folder, at last after an acknowledged row: the next start works and SIGINT ends it, and the demo world and the row are there', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -60,5 +60,5 @@ describe('kill -9', () => {
     // Without a running process the command line opens the database itself.
     expect(await addOperator()).toContain('has an account already');
     await remove();
-  }, 240_000);
+  });
 });

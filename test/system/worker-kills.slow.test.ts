@@ -21,7 +21,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
   beforeAll(async () => {
     world = await openWorkerWorld();
     running = await world.startAhead(-3_600_000);
-  }, 240_000);
+  });
   afterAll(async () => {
     if (running !== undefined) await world.kill(running);
     await world?.close();
@@ -134,7 +134,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
       meeting: false,
       subjects: 0,
     });
-  }, 180_000);
+  });
 
   test('A-13 while the model is running, and between the mail server’s acceptance and our mark', async () => {
     const { provider, letterbox } = world;
@@ -153,7 +153,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await kill(marked);
     expect(await states()).toMatchObject({ talent: 'PENDING', mail: 'WAITING', meeting: false, subjects: 0 });
     expect([await world.spent(), world.accepted().length]).toEqual([0n, 1]);
-  }, 180_000);
+  });
 
   test('A-13 within the transaction that records and charges: neither has happened', async () => {
     world.provider.answer();
@@ -167,7 +167,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await kill(charging);
     expect(await states()).toMatchObject({ talent: 'PENDING', job: 'PENDING', meeting: false, subjects: 0 });
     expect([await world.spent(), await world.balance()]).toEqual([0n, world.grantedMicro]);
-  }, 180_000);
+  });
 
   test('A-13 between the commit and the end of the job: both have happened, and the next run finds that', async () => {
     const { provider, toRedis } = world;
@@ -186,7 +186,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     expect(await activeJobs()).toBe('cv document meeting');
     await kill(ends);
     toRedis.release();
-  }, 180_000);
+  });
 
   test('A-12 within the transaction that stores the scores: none is stored, and none is lost', async () => {
     const scores = await world.lock('lock table match_scores in share row exclusive mode');
@@ -194,7 +194,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     await until(async () => (await world.waiting()) >= 1);
     await kill(scores);
     expect(await scoresOf(world.database, world.companyId)).toEqual([]);
-  }, 180_000);
+  });
 
   test('A-13 G-28 in the end each has happened once: nothing lost, nothing doubled, each call charged once', async () => {
     running = await world.start();
@@ -239,7 +239,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     );
     expect(books?.charged).toBe(books?.spent as bigint);
     await expectAgreeingBooks(database);
-  }, 180_000);
+  });
 
   test('A-2 readiness is correct while cache and database are unavailable in turn, and when they are back', async () => {
     const ready = async () => {
@@ -265,5 +265,5 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     world.toDatabase.restore();
     await until(async () => (await ready()) === well);
     expect(await tellOfRoom()).toBe(202);
-  }, 180_000);
+  });
 });

@@ -48,7 +48,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     visitor = await world.visit();
     page = visitor.page;
     await logIn(page, world.demo.super_admin);
-  }, 180_000);
+  });
   afterAll(async () => {
     await world?.close();
     await provider.stop(true);
@@ -634,7 +634,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await settled(page);
       await isWholeEverywhere(page, path, 'operations', at === 0);
     }
-  }, 120_000);
+  });
 
   test('A-13 dead letters are redriven, deleted after a confirmation, and the counts update without a reload', async () => {
     await open('/queues', 'Workers and queues');

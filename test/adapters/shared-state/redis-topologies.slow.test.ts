@@ -139,7 +139,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await until(async () => (await state.reserve(lost, [window]).catch(() => null)) !== null);
     await until(() => gaps > 0);
     await state.close();
-  }, 120_000);
+  });
 
   test('a server that is not a cluster is refused, with the setting to change', async () => {
     const failure = await failureOf(open(nodes[1]?.url ?? ''));
@@ -197,7 +197,7 @@ describeServers('a primary that Sentinel watches', () => {
     await until(async () => (await state.reserve('t', [window]).catch(() => null)) !== null);
     await until(() => gaps > 0);
     await state.close();
-  }, 120_000);
+  });
 
   test('a Sentinel as a server, a server as a Sentinel, an unknown name and a wrong password are refused, each with advice', async () => {
     const asServer = await failureOf(open(sentinel?.url ?? ''));
@@ -220,7 +220,7 @@ describeServers('a primary that Sentinel watches', () => {
     const state = await open(url(), { topology: { ...topology, password: 'watch' } });
     await state.check();
     await state.close();
-  }, 120_000);
+  });
 });
 
 describeServers('a Redis with TLS and a user of its own', () => {
@@ -240,7 +240,7 @@ describeServers('a Redis with TLS and a user of its own', () => {
     server = await startPausableRedis({
       words: [...words.flatMap(([name, value]) => [`--tls-${name}`, `${value}`]), '--aclfile', users],
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.remove();
     rmSync(folder, { recursive: true, force: true });

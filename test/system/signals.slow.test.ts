@@ -75,7 +75,7 @@ describe('npm start whose process group is signalled', () => {
     await until(() => repeats(group) >= 1);
     expect((await finish()).endsWith(done)).toBe(true);
     expect(await group.exited).toBe(0);
-  }, 240_000);
+  });
 
   test('a signal two seconds later forces the end', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -86,7 +86,7 @@ describe('npm start whose process group is signalled', () => {
     await Bun.sleep(FORCED_AFTER_MS + 200);
     group.signalGroup('SIGTERM');
     expect(await group.exited).toBe(143);
-  }, 240_000);
+  });
 });
 
 describeServers('several processes whose group is signalled', () => {
@@ -112,16 +112,11 @@ describeServers('several processes whose group is signalled', () => {
       expect((await finish()).endsWith(done)).toBe(true);
       expect(await group.exited).toBe(0);
     },
-    240_000,
   );
 
-  test.each(['start:backend', 'start:ai'])(
-    'npm run %s: exit code 0',
-    async (script) => {
-      const group = await startGroup(script, { ...processes.environment });
-      group.signalGroup('SIGTERM');
-      expect(await group.exited).toBe(0);
-    },
-    240_000,
-  );
+  test.each(['start:backend', 'start:ai'])('npm run %s: exit code 0', async (script) => {
+    const group = await startGroup(script, { ...processes.environment });
+    group.signalGroup('SIGTERM');
+    expect(await group.exited).toBe(0);
+  });
 });

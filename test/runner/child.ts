@@ -6,6 +6,8 @@ export interface ChildOptions {
   readonly signal?: AbortSignal;
   /** Gets what the child writes to standard error, besides the terminal. */
   readonly onErrorOutput?: (text: string) => void;
+  /** A child that writes nothing to standard error for so long is described and killed. */
+  readonly silence?: { readonly afterMs: number; describe(pid: number): Promise<string> };
 }
 
 /** How long a child may take to end once it is asked to. */
@@ -26,8 +28,10 @@ export function runChild(command: readonly string[], options: ChildOptions): Pro
       detached: true,
       stdio: ['ignore', 'inherit', options.onErrorOutput ? 'pipe' : 'inherit'],
     });
+    const watch = watchSilence(child, options.silence);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       process.stderr.write(text);
+      watch.heard();
       options.onErrorOutput?.(text);
     });
     const end = () => endGroup(child);
@@ -38,10 +42,28 @@ export function runChild(command: readonly string[], options: ChildOptions): Pro
     });
     // `close` comes after the last output, `exit` may come before it.
     child.on('close', (code) => {
+      watch.end();
       options.signal?.removeEventListener('abort', end);
       resolve(code ?? 1);
     });
   });
+}
+
+function watchSilence(child: ChildProcess, silence: ChildOptions['silence']) {
+  let timer: NodeJS.Timeout | undefined;
+  let isCut = false;
+  async function cut(): Promise<void> {
+    // What it writes when asked is no sign of life.
+    isCut = true;
+    if (silence !== undefined && child.pid !== undefined) console.error(await silence.describe(child.pid));
+    signalGroup(child, 'SIGKILL');
+  }
+  const again = () => {
+    clearTimeout(timer);
+    if (silence !== undefined) timer = setTimeout(() => void cut(), silence.afterMs);
+  };
+  again();
+  return { heard: () => isCut || again(), end: () => clearTimeout(timer) };
 }
 
 function endGroup(child: ChildProcess): void {

@@ -99,7 +99,7 @@ describe.skipIf(missing)(
       run('pg_restore', '--no-owner', '--dbname', fresh.url, backup);
       expect(await version(world)).toBe(atBackup);
       await expectServing(world, gateway, world.database);
-    }, 240_000);
+    });
 
     test('a standby that lacks the last commits is promoted: calls are answered throughout', async () => {
       const folder = makePrivateFolder();
@@ -127,7 +127,7 @@ describe.skipIf(missing)(
       world.toDatabase.aim(Number(new URL(promoted.url).port));
       world.toDatabase.restore();
       await expectServing(world, gateway, database);
-    }, 240_000);
+    });
   },
 );
 

@@ -162,8 +162,8 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
       const pages: string[] = [];
       for (const path of paths) {
         history.pushState(null, '', path);
-        // React answers within this turn; a page that has yet to be loaded shows bones and no heading.
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        // React has answered when the next frame is due; a page that has yet to be loaded shows bones and no heading.
+        for (const _ of ['this frame', 'the next']) await new Promise(requestAnimationFrame);
         if (document.querySelector('h1')?.textContent !== 'There is no such page') pages.push(path);
       }
       return pages;

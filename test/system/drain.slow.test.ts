@@ -47,4 +47,4 @@ test('SIGTERM: no new calls, a running stream ends complete and is settled, exit
   await database.close();
   upstream.close();
   await remove();
-}, 240_000);
+});
