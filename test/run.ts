@@ -10,6 +10,7 @@ import { isExcused } from './runner/flaky.ts';
 import { commandFor, slowestFiles, type TestResult } from './runner/junit.ts';
 import { readRecent } from './runner/recent-files.ts';
 import { affectedTests, changedSince, isSlow, testFiles } from './runner/selection.ts';
+import { slowestFirst } from './runner/timings.ts';
 import { type Interruption, listenForInterruption } from './services/interruption.ts';
 import { startServices, type TestServices } from './services/start-services.ts';
 
@@ -75,9 +76,11 @@ async function retry(failed: readonly TestResult[], services: TestServices, tota
 
 async function runAll(words: readonly string[], services: TestServices, total: Total): Promise<void> {
   const files = testFiles(root);
-  const part = (slow: boolean) => files.filter((path) => isSlow(path) === slow).map((path) => `./${path}`);
-  const runFiles = (paths: readonly string[], isRetried = false) =>
-    runPart([...SIDE_BY_SIDE, ...paths], isRetried, services, total);
+  const part = (slow: boolean) => files.filter((path) => isSlow(path) === slow);
+  const runFiles = async (paths: readonly string[], isRetried = false) => {
+    const options = [...SIDE_BY_SIDE, ...slowestFirst(root, paths)];
+    await runPart([...options, ...paths.map((path) => `./${path}`)], isRetried, services, total);
+  };
   const [first, commit = 'HEAD'] = words;
   if (first === undefined) await runFiles(part(false));
   else if (first === '--slow') await runFiles(part(true), true);
@@ -87,7 +90,7 @@ async function runAll(words: readonly string[], services: TestServices, total: T
   } else if (first === '--changed') {
     const affected = affectedTests(root, changedSince(root, commit));
     console.log(`${affected.length} test files`);
-    await runFiles(affected.map((path) => `./${path}`));
+    await runFiles(affected);
   } else await runPart(words, false, services, total);
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { listPaths } from '../tidy/tree.ts';
 import { reachedBy, readImporters } from './import-graph.ts';
@@ -31,12 +31,8 @@ function isFast(path: string): boolean {
   return TEST.test(path) && !isSlow(path);
 }
 
-/** The largest first: they take longest, and what comes last decides when a run ends. */
 export function testFiles(root: string): string[] {
-  const bytes = (path: string) => statSync(join(root, path)).size;
-  return listFiles(root)
-    .filter((path) => TEST.test(path))
-    .sort((one, other) => bytes(other) - bytes(one));
+  return listFiles(root).filter((path) => TEST.test(path));
 }
 
 /** The fast test files that reach one of these files by their imports, the nearest first. */
