@@ -10,7 +10,7 @@ import { isExcused } from './runner/flaky.ts';
 import { commandFor, slowestFiles, type TestResult } from './runner/junit.ts';
 import { readRecent } from './runner/recent-files.ts';
 import { affectedTests, changedSince, isSlow, testFiles } from './runner/selection.ts';
-import { slowestFirst } from './runner/timings.ts';
+import { openTimings, slowestFirst } from './runner/timings.ts';
 import { type Interruption, listenForInterruption } from './services/interruption.ts';
 import { startServices, type TestServices } from './services/start-services.ts';
 
@@ -22,6 +22,8 @@ const root = join(import.meta.dir, '..');
 const SIDE_BY_SIDE = ['--parallel=3', '--no-isolate'];
 const SLOWEST_SHOWN = 10;
 const FAILURES_DESCRIBED = 20;
+/** Of one process, of which there are three on two cores: less than a minute. */
+const CHANGED_MS = 90_000;
 
 interface Total {
   passed: number;
@@ -88,9 +90,9 @@ async function runAll(words: readonly string[], services: TestServices, total: T
     await runFiles(part(false));
     await runFiles(part(true), true);
   } else if (first === '--changed') {
-    const affected = affectedTests(root, changedSince(root, commit));
-    console.log(`${affected.length} test files`);
-    await runFiles(affected);
+    const { paths, left } = affectedTests(root, changedSince(root, commit), openTimings(root), CHANGED_MS);
+    await runFiles(paths);
+    if (left > 0) console.log(`${left} files that the change reaches from further away are in npm test`);
   } else await runPart(words, false, services, total);
 }
 

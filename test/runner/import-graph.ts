@@ -31,14 +31,22 @@ export function readImporters(root: string, paths: readonly string[]): Importers
   return importers;
 }
 
-/** Every file that reaches one of these by its imports, with the number of imports between; the files themselves are 0 away. */
-export function reachedBy(importers: Importers, changed: readonly string[]): Map<string, number> {
-  const reached = new Map(changed.map((path) => [path, 0]));
-  // A map hands out what is added while it is read, and the nearest come first.
-  for (const [path, distance] of reached) {
-    for (const importer of importers.get(path) ?? []) {
-      if (!reached.has(importer)) reached.set(importer, distance + 1);
-    }
+/**
+ * Every file that reaches one of these by its imports, these first and the nearest next. What reaches them through a file
+ * that puts a whole service together comes last: it reaches everything.
+ */
+export function reachedBy(
+  importers: Importers,
+  changed: readonly string[],
+  isWhole: (path: string) => boolean = () => false,
+): string[] {
+  const reached = new Set(changed);
+  const whole = new Set<string>();
+  // A set hands out what is added while it is read.
+  for (const path of reached) {
+    if (isWhole(path) && !changed.includes(path)) whole.add(path);
+    else for (const importer of importers.get(path) ?? []) reached.add(importer);
   }
-  return reached;
+  for (const path of whole) for (const importer of importers.get(path) ?? []) whole.add(importer);
+  return [...new Set([...reached, ...whole])];
 }

@@ -15,6 +15,8 @@ const FILES = {
   'test/call.slow.test.ts': "import { call } from '../src/call.ts';\n",
   'test/gateway/call.test.ts': "import { call } from '../../src/call.ts';\n",
   'test/gateway/thread.test.ts': "import { path } from '../../src/thread.ts';\n",
+  'test/gateway/gateway-under-test.ts': "export { price } from '../../src/price.ts';\n",
+  'test/gateway/usage.test.ts': "import { price } from './gateway-under-test.ts';\n",
   'test/tidy.test.ts': '',
   'migrations/0001.sql': '',
 };
@@ -42,14 +44,24 @@ test('a file is reached through imports of values and through threads, the neare
     'src/price.test.ts',
     'test/gateway/call.test.ts',
     'test/gateway/thread.test.ts',
+    'test/gateway/usage.test.ts',
   ]);
   expect(reachedTests(root, ['src/call.ts'])).toEqual(['test/gateway/call.test.ts']);
   expect(reachedTests(root, ['src/shape.ts'])).toEqual(['src/shape.test.ts']);
 });
 
 test('the rules of the house are tested after every change, everything fast after a migration', () => {
-  expect(affectedTests(root, ['src/shape.ts'])).toEqual(['src/shape.test.ts', 'test/tidy.test.ts']);
-  expect(affectedTests(root, ['migrations/0001.sql'])).toHaveLength(5);
+  const affected = (path: string, budgetMs = 10) => affectedTests(root, [path], () => 1, budgetMs);
+  expect(affected('src/shape.ts').paths).toEqual(['test/tidy.test.ts', 'src/shape.test.ts']);
+  expect(affected('migrations/0001.sql').paths).toHaveLength(6);
+});
+
+test('the nearest tests come first, those through a whole service last, as many as the time allows', () => {
+  const affected = (budgetMs: number) => affectedTests(root, ['src/price.ts'], () => 1, budgetMs);
+  const near = ['src/price.test.ts', 'test/gateway/call.test.ts', 'test/gateway/thread.test.ts'];
+  const all = [...near, 'test/gateway/usage.test.ts'];
+  expect(affected(4)).toEqual({ paths: ['test/tidy.test.ts', ...all], left: 0 });
+  expect(affected(3)).toEqual({ paths: ['test/tidy.test.ts', ...near], left: 1 });
 });
 
 test('a change is what is not committed, not tracked, or committed since', () => {

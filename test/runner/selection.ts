@@ -35,18 +35,42 @@ export function testFiles(root: string): string[] {
   return listFiles(root).filter((path) => TEST.test(path));
 }
 
+/** These put a whole service together. */
+const WHOLE = /^src\/start\/|-under-test\.ts$/;
+
 /** The fast test files that reach one of these files by their imports, the nearest first. */
 export function reachedTests(root: string, changed: readonly string[]): string[] {
-  const reached = reachedBy(readImporters(root, listFiles(root)), changed);
-  return [...reached.keys()].filter((path) => isFast(path) && existsSync(join(root, path)));
+  const importers = readImporters(root, listFiles(root));
+  const reached = reachedBy(importers, changed, (path) => WHOLE.test(path));
+  return reached.filter((path) => isFast(path) && existsSync(join(root, path)));
 }
 
-/** Those, what a change touches without an import, and what is run after every change. */
-export function affectedTests(root: string, changed: readonly string[]): string[] {
+export interface Affected {
+  readonly paths: readonly string[];
+  /** How many more a change reaches, further away than the time allows. */
+  readonly left: number;
+}
+
+/**
+ * What is run after every change, what these touch without an import, and the tests that reach them, the nearest first and as
+ * many as take `budgetMs` of one process.
+ */
+export function affectedTests(
+  root: string,
+  changed: readonly string[],
+  msOf: (path: string) => number,
+  budgetMs: number,
+): Affected {
   const beside = BESIDE_IMPORTS.filter((one) => changed.some((path) => one.changed.test(path)));
   const patterns = [...beside.map(({ tests }) => tests), ...ALWAYS];
   const others = testFiles(root).filter((path) => isFast(path) && patterns.some((one) => one.test(path)));
-  return [...new Set([...reachedTests(root, changed), ...others])];
+  const reached = reachedTests(root, changed).filter((path) => !others.includes(path));
+  let spentMs = 0;
+  const near = reached.filter((path) => {
+    spentMs += msOf(path);
+    return spentMs <= budgetMs;
+  });
+  return { paths: [...others, ...near], left: reached.length - near.length };
 }
 
 /** What differs from a commit, with what is not committed and not yet tracked. */

@@ -11,16 +11,25 @@ interface Timings {
 /** A file of twenty kilobytes takes about two seconds. */
 const MS_PER_BYTE = 0.1;
 
-/** The arguments that have the slowest of these files started first: as measured on this machine, else by their size. */
+/** How long a test file takes: as measured on this machine, else by its size. */
+export function openTimings(root: string): (path: string) => number {
+  const measured = readTimings(fileIn(root));
+  return (path) => measured[path] ?? Math.round(statSync(join(root, path)).size * MS_PER_BYTE);
+}
+
+/** The arguments that have the slowest of these files started first. */
 export function slowestFirst(root: string, paths: readonly string[]): string[] {
-  const file = join(root, 'node_modules/.cache/turnpike/test-timings.json');
-  const measured = readTimings(file);
-  const guess = (path: string) => Math.round(statSync(join(root, path)).size * MS_PER_BYTE);
-  const files = Object.fromEntries(paths.map((path) => [path, measured[path] ?? guess(path)]));
+  const file = fileIn(root);
+  const msOf = openTimings(root);
+  const files = Object.fromEntries(paths.map((path) => [path, msOf(path)]));
   mkdirSync(dirname(file), { recursive: true });
-  const timings: Timings = { version: 1, files: { ...measured, ...files } };
+  const timings: Timings = { version: 1, files: { ...readTimings(file), ...files } };
   writeFileSync(file, JSON.stringify(timings));
   return [`--timings=${file}`, '--update-timings'];
+}
+
+function fileIn(root: string): string {
+  return join(root, 'node_modules/.cache/turnpike/test-timings.json');
 }
 
 function readTimings(file: string): Timings['files'] {
