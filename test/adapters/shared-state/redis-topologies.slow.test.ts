@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisClient } from 'bun';
-import { slotOf } from '../../../src/adapters/shared-state/redis/cluster.ts';
+import { createSystemClock } from '../../../src/adapters/clock/system-clock.ts';
+import { readRedisAddress } from '../../../src/adapters/shared-state/redis/address.ts';
+import { openCluster, slotOf } from '../../../src/adapters/shared-state/redis/cluster.ts';
 import type { RedisTopology } from '../../../src/adapters/shared-state/redis/topology.ts';
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
@@ -139,6 +141,14 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await until(async () => (await state.reserve(lost, [window]).catch(() => null)) !== null);
     await until(() => gaps > 0);
     await state.close();
+  });
+
+  test('no connection is opened once it is closed, also for a subscription that is just reconnecting', async () => {
+    const seeds = [readRedisAddress(nodes[1]?.url ?? '')];
+    const time = createSystemClock();
+    const cluster = await openCluster({ seeds, log, time, timeoutMs: TIMEOUT_MS, onChange: ignore });
+    await cluster.close();
+    expect(await failureOf(cluster.anyNode())).toMatchObject({ reason: 'unavailable' });
   });
 
   test('a server that is not a cluster is refused, with the setting to change', async () => {

@@ -53,7 +53,9 @@ export async function openCluster(needs: ClusterNeeds): Promise<RedisCluster> {
     return seed.at(place);
   }
 
-  function nodeAt(place: string): Promise<RedisConnection> {
+  async function nodeAt(place: string): Promise<RedisConnection> {
+    // What is opened now would never be closed: a subscription that reconnects asks for a node until it is closed itself.
+    if (closed) throw sharedStateClosed();
     const known = nodes.get(place);
     if (known !== undefined) return known;
     const address = addressOf(place);
