@@ -9,7 +9,7 @@ import { type BunRun, runBun } from './runner/bun-test.ts';
 import { isExcused } from './runner/flaky.ts';
 import { commandFor, slowestFiles, type TestResult } from './runner/junit.ts';
 import { readRecent } from './runner/recent-files.ts';
-import { affectedTests, changedSince, isSlow, testFiles } from './runner/selection.ts';
+import { affectedTests, CHANGED_MS, changedSince, isSlow, testFiles } from './runner/selection.ts';
 import { openTimings, slowestFirst } from './runner/timings.ts';
 import { type Interruption, listenForInterruption } from './services/interruption.ts';
 import { startServices, type TestServices } from './services/start-services.ts';
@@ -22,8 +22,6 @@ const root = join(import.meta.dir, '..');
 const SIDE_BY_SIDE = ['--parallel=3', '--no-isolate'];
 const SLOWEST_SHOWN = 10;
 const FAILURES_DESCRIBED = 20;
-/** Of one process, of which there are three on two cores: less than a minute. */
-const CHANGED_MS = 90_000;
 
 interface Total {
   passed: number;
