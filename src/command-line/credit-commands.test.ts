@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { crashingDatabase } from '../../test/doubles/crashing-database.ts';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls, insertCalls } from '../domain/calls/settlement/charge-calls.ts';
-import { creditsOfMicro, microOfCredits, readLevel } from '../domain/credits/ledger/credit-account.ts';
 import { listTransactions, postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { AUDIT_CHECKS } from '../domain/reconciliation/audit.ts';
 import type { Database } from '../ports/database.ts';
@@ -46,92 +44,36 @@ describe('grants and statements', () => {
       ]);
     });
 
-    test('a key that was used for another adjustment changes nothing', async () => {
+    test('a key that was used for another adjustment, an unknown account and no amount change nothing', async () => {
       await typed(adjustCreditsCommand, company, '1', ...why('k3'));
-      const { exitCode, lines } = await typed(adjustCreditsCommand, company, '2', ...why('k3'));
-      expect(exitCode).toBe(EXIT_FAILED);
-      expect(lines[0]).toContain(`used for 1 credits to ${company}: nothing was changed`);
-    });
-
-    test('an unknown account and an invalid amount are reported', async () => {
-      const unknown = await typed(adjustCreditsCommand, newId(), '1', ...why('k4'));
-      expect(unknown).toMatchObject({ exitCode: EXIT_FAILED });
-      const zero = await typed(adjustCreditsCommand, company, '0', ...why('k5'));
-      expect(zero.lines).toEqual(['! an amount of zero changes nothing']);
-      const wrong = [
-        [],
-        [company],
-        [company, '1'],
-        [company, '1', '--reason', 'x'],
-        [company, '1', '--idempotency-key', 'x'],
-        [company, '1', '--reason', ' ', '--idempotency-key', 'x'],
-        [company, '1', '--reason', 'x', '--idempotency-key', ' '],
-        ['acme', '1', ...why('x')],
-        [company, '1', ...why('x'), '--force'],
-        [company, '1', '--reason', 'x'.repeat(501), '--idempotency-key', 'x'],
-      ];
-      for (const words of wrong) {
-        expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_USAGE);
-      }
-    });
-
-    test('what is no amount of credits is named, and changes nothing', async () => {
       const before = await listTransactions(database, company, { first: 100 });
-      for (const text of [
-        '1.0000001',
-        '1e3',
-        '1,5',
-        '1 000',
-        '',
-        ' 1',
-        '--1',
-        '٣',
-        '１',
-        '0x1',
-        '12345678901234',
-      ]) {
-        const { exitCode, lines } = await typed(adjustCreditsCommand, company, text, ...why('amount'));
-        expect([exitCode, lines]).toEqual([
+      const refused = async (...words: string[]) => {
+        const { exitCode, lines } = await typed(adjustCreditsCommand, ...words);
+        return [exitCode, lines[0]];
+      };
+      expect(await refused(company, '2', ...why('k3'))).toEqual([
+        EXIT_FAILED,
+        expect.stringContaining(`used for 1 credits to ${company}: nothing was changed`),
+      ]);
+      expect((await refused(newId(), '1', ...why('k4')))[0]).toBe(EXIT_FAILED);
+      expect(await refused(company, '0', ...why('k5'))).toEqual([
+        EXIT_FAILED,
+        '! an amount of zero changes nothing',
+      ]);
+      expect((await refused(company, '9999999999999', ...why('k6')))[0]).toBe(EXIT_FAILED);
+      for (const text of ['1.0000001', '1e3', '1,5', '', ' 1', '--1', '٣', '0x1', '12345678901234']) {
+        expect(await refused(company, text, ...why('k7'))).toEqual([
           EXIT_USAGE,
-          [expect.stringContaining(`CREDITS: ${JSON.stringify(text)} is not an amount of credits`)],
+          expect.stringContaining(`CREDITS: ${JSON.stringify(text)} is not an amount of credits`),
         ]);
       }
-      const huge = await typed(adjustCreditsCommand, company, '9999999999999', ...why('amount'));
-      expect(huge).toMatchObject({ exitCode: EXIT_FAILED, lines: [expect.stringMatching(/^! /)] });
+      for (const words of [
+        [company, '1', '--idempotency-key', 'x'],
+        [company, '1', '--reason', 'x'.repeat(501), '--idempotency-key', 'x'],
+      ]) {
+        expect((await refused(...words))[0]).toBe(EXIT_USAGE);
+      }
       expect(await listTransactions(database, company, { first: 100 })).toEqual(before);
-    });
-
-    test('G-33 one that was killed at any statement, and is typed again, posts once', async () => {
-      const balance = async () => (await readLevel(database, company))?.balanceMicro ?? 0n;
-      let crashes = 0;
-      for (let at = 0; at < 6; at += 1) {
-        for (const when of ['before', 'after'] as const) {
-          const before = await balance();
-          const words = [company, '1', ...why(`killed-${at}-${when}`)];
-          const crashing = crashingDatabase(database, { at, when });
-          await typedCommand({ database: crashing.database }, adjustCreditsCommand, ...words).catch(() => {
-            crashes += 1;
-          });
-          expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_OK);
-          expect(await balance()).toBe(before + 1_000_000n);
-        }
-      }
-      expect(crashes).toBeGreaterThan(3);
-    });
-
-    test('credits are written and read exactly', () => {
-      const amounts: [string, bigint][] = [
-        ['0', 0n],
-        ['0.000001', 1n],
-        ['-0.5', -500_000n],
-        ['1234567.000001', 1_234_567_000_001n],
-      ];
-      for (const [text, micro] of amounts) {
-        expect(microOfCredits(text)).toBe(micro);
-        expect(creditsOfMicro(micro)).toBe(text);
-      }
-      for (const text of ['', '-', '1.', '.5', '1,5', '0x1', '1.0000001'])
-        expect(microOfCredits(text)).toBeNull();
     });
   });
 
@@ -149,24 +91,9 @@ describe('grants and statements', () => {
         'acme/chat-default from 2099-01-01T00:00:00.000Z: prompt 2.5, cached 0.25, cache write 3, completion 10 credits per million tokens';
       expect(set).toEqual({ exitCode: EXIT_OK, lines: [line] });
       expect((await typed(pricesCommand)).lines).toContain(line);
-      expect((await typed(setPriceCommand, 'acme/embed-default', ...parts)).exitCode).toBe(EXIT_OK);
-    });
-
-    test('a price in the past, of an unknown alias or that is not a number is refused', async () => {
-      const parts = ['--prompt', '1', '--cached', '1', '--completion', '1'];
-      const refused = [
-        ['acme/chat-default', ...parts, '--from', '2020-01-01'],
-        ['acme/chat-default', ...parts, '--from', 'tomorrow'],
-        ['svc/chat-default', ...parts],
-        ['acme/chat-default', '--prompt', 'x', '--cached', '1', '--completion', '1'],
-      ];
-      for (const words of refused) {
-        expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_FAILED);
-      }
-      for (const words of [[], parts, ['acme/chat-default', '--prompt', '1'], ['a', 'b', ...parts]]) {
-        expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_USAGE);
-      }
-      expect((await typed(pricesCommand, 'all')).exitCode).toBe(EXIT_USAGE);
+      const late = await typed(setPriceCommand, 'acme/chat-default', ...parts, '--from', '2020-01-01');
+      expect(late.exitCode).toBe(EXIT_FAILED);
+      expect((await typed(setPriceCommand, 'acme/chat-default', '--prompt', '1')).exitCode).toBe(EXIT_USAGE);
     });
   });
 });
@@ -243,19 +170,6 @@ describe('turnpike audit', () => {
       ],
     ],
     [
-      'a version',
-      `update credit_accounts set version = 3 where id = '${company}'`,
-      [`account ${company} is at version 3, behind its transaction 4`],
-    ],
-    [
-      'an account',
-      `delete from credit_accounts where id = '${other}'`,
-      [
-        `account ${other} has 1 transactions and no row of its own`,
-        'all accounts hold 772 micro-credits, the contra accounts gave 696',
-      ],
-    ],
-    [
       'a balance after a transaction',
       `update credit_transactions set balance_after_micro = 925 ${at} = 2`,
       [
@@ -289,11 +203,6 @@ describe('turnpike audit', () => {
       ],
     ],
     [
-      'a charge on the wrong account',
-      `update calls set company_id = '${other}' where id = '${call}'`,
-      [`call ${call} of company ${other} costs 76 micro-credits; transaction 2 of account ${company} has`],
-    ],
-    [
       'a call that succeeded without a price',
       `update calls set price_id = null where id = '${call}'`,
       [`call ${call} succeeded with tokens and has no price`],
@@ -304,52 +213,12 @@ describe('turnpike audit', () => {
       [`call ${call} is not to be charged and costs 76 micro-credits`],
     ],
     [
-      'a price that there is not',
-      `update calls set price_id = '${other}' where id = '${call}'`,
-      [`call ${call} has the price ${other}, which there is not`],
-    ],
-    [
-      'a price that is another alias’s',
-      `update calls set alias = 'svc/chat-cheap' where id = '${call}'`,
-      [`call ${call} has the price 00000000-0000-8000-8000-000000000002, which was not in force for it`],
-    ],
-    [
-      'a price that another had replaced',
-      `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
-       values ('${newId()}', 'chat-default', 1, 1, 1, '2026-01-31T11:59:50Z')`,
-      [`call ${call} has the price 00000000-0000-8000-8000-000000000002, which was not in force for it`],
-    ],
-    [
       'a day’s usage',
       `update usage_days set failures = 0 where company_id = '${company}' and failures = 1`,
       [
         `usage of company ${company}, key 00000000-0000-0000-0000-000000000000, on 2026-01-31, svc/chat-default: ` +
           'kept is (4,0,30,12,0,51,228,0), its calls sum to (4,1,30,12,0,51,228,0)',
       ],
-    ],
-    [
-      'a day’s usage that is lost',
-      `delete from usage_days where key_id = '${key}'`,
-      [
-        `usage of company ${company}, key ${key}, on 2026-01-31, svc/chat-default: kept is nothing, its calls sum to`,
-      ],
-    ],
-    [
-      'a month’s spending',
-      `update key_months set charge_micro = 153 where key_id = '${key}'`,
-      [`key ${key} in 2026-01: kept is 153 micro-credits, its calls sum to 152`],
-    ],
-    [
-      'a paid invoice that gave nothing back',
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
-         last_version, period_start, period_end)
-       values ('${call}', '${company}', 'POSTPAID', 'PAID', 1, 'usd', 76, 1, 2, '2026-01-01', '2026-02-01')`,
-      [`invoice ${call} of company ${company} is PAID, its 76 micro-credits are not given back`],
-    ],
-    [
-      'usage given back for no invoice',
-      `update credit_transactions set source_kind = 'invoice' where source_id = 'one'`,
-      [`transaction 1 of account ${company} is for the invoice one, which is not settled so`],
     ],
     [
       'a purchase without its credits',

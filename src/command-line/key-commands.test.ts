@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { type TypedParts, typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { addUser } from '../domain/accounts/user.ts';
 import { isWellFormed } from '../domain/keys/api-key.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
 
 const secrets = createSystemSecrets();
@@ -21,24 +21,8 @@ beforeAll(async () => {
 
 async function type(name: string, ...words: string[]) {
   const command = commandNamed(name);
-  if (command?.works !== 'on-the-database') throw new Error(`there is no such command: ${name}`);
-  const lines: string[] = [];
-  const terminal = {
-    print: (line: string) => void lines.push(line),
-    complain: (line: string) => void lines.push(`! ${line}`),
-  };
-  const jobQueue = {} as JobQueue;
-  const nowhere = () => Promise.reject(new Error('not here'));
-  const rest = {
-    aliasPrefix: 'svc',
-    accessTokens: nowhere,
-    cipher: nowhere,
-    mailOutbox: { send: nowhere },
-    answerCipher: nowhere,
-    migrate: async () => [],
-  };
-  const system = { terminal, clock, secrets, database, sharedState, jobQueue, ...rest };
-  return { exitCode: await command.run(system, words), lines };
+  if (command === null) throw new Error(`there is no such command: ${name}`);
+  return await typedCommand({ database, sharedState, aliasPrefix: 'svc' } as TypedParts, command, ...words);
 }
 
 async function mint(...words: string[]) {
@@ -48,12 +32,6 @@ async function mint(...words: string[]) {
 }
 
 describe('the commands for keys', () => {
-  test('companies lists ids and names', async () => {
-    expect(await type('companies')).toEqual({ exitCode: 0, lines: [`${companyId} PREPAID Acme`] });
-    expect(await type('companies', companyId)).toEqual({ exitCode: 0, lines: [] });
-    expect(await type('companies', 'nonsense')).toMatchObject({ exitCode: 2 });
-  });
-
   test('G-19 mint-key shows the key, keys does not', async () => {
     const options = [
       '--scopes',
@@ -88,40 +66,22 @@ describe('the commands for keys', () => {
     const before = (await type('keys', companyId)).lines.length;
     for (const [option, value] of [
       ['--scopes', 'x'],
-      ['--models', ''],
       ['--models', 'svc/chat-cheap,svc/chat-typo'],
       ['--rpm', 'many'],
       ['--stream-usage-chunk', 'never'],
       ['--project', 'p'.repeat(65)],
-      ['--rpm', ''],
-      ['--tpm', '0'],
       ['--in-flight', '1.5'],
-      ['--expires', '2020-01-01'],
       ['--expires', 'tomorrow'],
-      ['--expires', '2031-12-31T23:00'],
-      ['--expires', '2031-02-30'],
     ] as const) {
       const { exitCode, lines } = await type('mint-key', companyId, 'Bad', option, value);
       expect(lines.join()).toStartWith(`! ${option}: `);
       expect(exitCode).toBe(1);
     }
-    expect((await type('mint-key', companyId, 'Bad', '--models=svc/chat-typo')).lines).toEqual([
-      '! --models: there is no model "svc/chat-typo"; there are svc/chat-premium, svc/chat-default, svc/chat-cheap, ' +
-        'svc/extract-default, svc/extract-fast, svc/embed-default',
-    ]);
     expect(await type('mint-key', companyId, '')).toMatchObject({
       exitCode: 1,
       lines: ['! NAME: a key needs a name'],
     });
-    for (const words of [
-      [],
-      [companyId],
-      [companyId, 'a', 'b'],
-      [companyId, 'a', '--x', '1'],
-      [companyId, 'a', '--rpm'],
-    ]) {
-      expect(await type('mint-key', ...words)).toMatchObject({ exitCode: 2 });
-    }
+    expect(await type('mint-key', companyId, 'a', 'b')).toMatchObject({ exitCode: 2 });
     const nowhere = await type('mint-key', secrets.newId(), 'Bad');
     expect(nowhere.lines.join()).toContain('turnpike companies lists them');
     expect((await type('keys', companyId)).lines).toHaveLength(before);
@@ -141,31 +101,17 @@ describe('the commands for keys', () => {
     expect(lines.find((line) => line.startsWith(old.id))).toContain(' REVOKED ');
     expect(lines.find((line) => line.includes(`rotated from ${old.id}`))).toContain(' LIVE ');
     expect(await type('rotate-key', companyId, old.id)).toMatchObject({ exitCode: 1 });
-    for (const name of ['rotate-key', 'revoke-key']) {
-      expect(await type(name, companyId, secrets.newId())).toMatchObject({ exitCode: 1 });
-      expect(await type(name, companyId)).toMatchObject({ exitCode: 2 });
-    }
+    expect(await type('revoke-key', companyId, secrets.newId())).toMatchObject({ exitCode: 1 });
   });
 
   test('G-22 rotate-key of a key that expires requires the expiry of the new one', async () => {
-    await type('mint-key', companyId, 'Short', '--expires', '2031-12-31T23:00Z');
-    const line = (await type('keys', companyId)).lines.find((text) => text.includes('"Short"')) ?? '';
-    const id = line.split(' ')[0] ?? '';
+    const { id } = await mint('Short', '--expires', '2031-12-31T23:00Z');
     const asked = await type('rotate-key', companyId, id);
     expect(asked).toMatchObject({ exitCode: 1 });
     expect(asked.lines.join()).toContain('expires at 2031-12-31T23:00:00.000Z: say when the new one does');
-    expect((await type('rotate-key', companyId, id, '--expires', '2001-01-01')).lines.join()).toStartWith(
-      '! --expires: ',
-    );
-    expect(await type('rotate-key', companyId, id, '--expires', '2033-01-01T00:00Z')).toMatchObject({
-      exitCode: 0,
-    });
-    expect(await type('rotate-key', companyId, id, '--expires', 'never')).toMatchObject({ exitCode: 0 });
-    const siblings = (await type('keys', companyId)).lines.filter((text) =>
-      text.includes(`rotated from ${id}`),
-    );
-    expect(siblings.filter((text) => text.includes('expires 2033-01-01T00:00:00.000Z'))).toHaveLength(1);
-    expect(siblings.filter((text) => !text.includes('expires '))).toHaveLength(1);
+    for (const expires of ['2033-01-01T00:00Z', 'never']) {
+      expect((await type('rotate-key', companyId, id, '--expires', expires)).exitCode).toBe(0);
+    }
   });
 
   test('a key may be paid by a member: --payer uses that balance, and others are refused', async () => {
@@ -194,9 +140,5 @@ describe('the commands for keys', () => {
         lines: [`! --payer: company ${companyId} has no member ${payer}`],
       });
     }
-    expect(await type('mint-key', companyId, 'X', '--spending-limit', '1e3')).toEqual({
-      exitCode: 2,
-      lines: [expect.stringContaining('--spending-limit: "1e3" is not an amount of credits')],
-    });
   });
 });

@@ -2,21 +2,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { typedCommand } from '../../test/doubles/typed-command.ts';
+import { type TypedParts, typedCommand } from '../../test/doubles/typed-command.ts';
 import { useDatabase } from '../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
-import { PROVIDER_PRESETS } from '../domain/models/providers.ts';
 import { readCatalogue } from '../domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { aliasesCommand, marginsCommand, retireAliasCommand, setPriceCommand } from './model-commands.ts';
-import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
+import { modelsCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
-const clock = createManualClock();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
@@ -43,33 +39,16 @@ describe('models and targets', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  async function typed(command: Command, ...words: string[]) {
-    const lines: string[] = [];
-    const terminal = {
-      print: (line: string) => void lines.push(line),
-      complain: (line: string) => void lines.push(`! ${line}`),
-    };
-    const never = () => Promise.reject(new Error('not in this test'));
-    const exitCode = await command.run(
+  const typed = (command: Command, ...words: string[]) =>
+    typedCommand(
       {
-        terminal,
-        clock,
-        secrets,
         database,
-        sharedState: createInProcessState({ clock }),
-        aliasPrefix: 'acme',
         cipher: async () => cipher,
-        answerCipher: never,
-        accessTokens: never,
-        migrate: never,
-        jobQueue: {} as never,
-        mailOutbox: {} as never,
         providers: async () => ({ ...provider, close() {} }),
-      },
-      words,
+      } as TypedParts,
+      command,
+      ...words,
     );
-    return { exitCode, lines };
-  }
 
   const fileWith = async (text: string) => {
     const path = join(folder, 'key');
@@ -84,10 +63,7 @@ describe('models and targets', () => {
       expect((await set('service_tier=priority:2', 'speed=fast:6')).exitCode).toBe(EXIT_OK);
       const shown = '  price factors: service_tier=priority 2, speed=fast 6';
       expect((await typed(aliasesCommand)).lines).toContain(shown);
-      for (const wrong of ['priority:2', 'speed=fast', 'tier=a:1', 'speed=fast:101', 'speed=fast:x']) {
-        expect((await set(wrong)).exitCode).not.toBe(EXIT_OK);
-      }
-      expect((await typed(aliasesCommand)).lines).toContain(shown);
+      expect((await set('tier=a:1')).exitCode).not.toBe(EXIT_OK);
       expect((await set('none')).exitCode).toBe(EXIT_OK);
       expect((await typed(aliasesCommand)).lines.join()).not.toContain('price factors');
     });
@@ -105,28 +81,10 @@ describe('models and targets', () => {
       expect((await typed(setAliasCommand, ALIAS, '--byok-fee-percent', 'none')).exitCode).toBe(EXIT_OK);
       expect(await fee()).toBeNull();
       const cost = ['--cost-prompt', '1', '--cost-cached', '1', '--cost-completion', '900000'];
-      await typed(
-        setAliasCommand,
-        ALIAS,
-        '--provider',
-        'vllm',
-        '--url',
-        URL,
-        '--model',
-        'm',
-        '--no-test',
-        ...cost,
-      );
-      const priced = await typed(
-        setPriceCommand,
-        ALIAS,
-        '--prompt',
-        '2',
-        '--cached',
-        '2',
-        '--completion',
-        '8',
-      );
+      const target = ['--provider', 'vllm', '--url', URL, '--model', 'm', '--no-test'];
+      await typed(setAliasCommand, ALIAS, ...target, ...cost);
+      const price = ['--prompt', '2', '--cached', '2', '--completion', '8'];
+      const priced = await typed(setPriceCommand, ALIAS, ...price);
       const below = `! warning: ${ALIAS} is below cost: its completion price is 8 credits a million tokens, and one.example costs 900000. Raise the price, or take the target out.`;
       expect(priced).toMatchObject({ exitCode: EXIT_OK, lines: [expect.anything(), below] });
       const shown = await typed(marginsCommand, '--by', 'provider');
@@ -134,24 +92,7 @@ describe('models and targets', () => {
         exitCode: EXIT_OK,
         lines: ['all: 0 calls, cost 0, revenue 0, margin 0', below],
       });
-      for (const wrong of [
-        ['--by', 'moon'],
-        ['--from', '2031'],
-        ['--from', '2031-01-02', '--to', '2031-01-01'],
-        ['x'],
-      ]) {
-        expect((await typed(marginsCommand, ...wrong)).exitCode).toBe(EXIT_USAGE);
-      }
-    });
-
-    test('replaces the targets, with a key from a file', async () => {
-      await typed(setAliasCommand, ALIAS, URL, 'old');
-      const path = await fileWith('sk-secret\n');
-      const set = await typed(setAliasCommand, ALIAS, URL, 'new', '--key-file', path, '--weight', '2.5');
-      expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
-      const { targets } = await readCatalogue(database);
-      expect(targets).toMatchObject([{ alias: 'chat-default', baseUrl: URL, model: 'new', weight: 2.5 }]);
-      expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
+      expect((await typed(marginsCommand, '--by', 'moon')).exitCode).toBe(EXIT_USAGE);
     });
 
     test('enables hosted tools with their prices, lists ids, and warns about all of them', async () => {
@@ -165,33 +106,15 @@ describe('models and targets', () => {
       );
       const any = await typed(setAliasCommand, ALIAS, '--no-tools', '--provider-id', '*');
       expect(any.lines[1]).toContain('Every company that may call this alias');
-      for (const wrong of [
-        ['--tool', 'web_search'],
-        ['--tool', 'teleport=1'],
-        ['--tool', 'web_search=x'],
-        ['--max-tool-uses', 'many'],
-        ['--tool', 'web_search=1', '--provider', 'openai'],
-      ]) {
-        const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...wrong);
-        expect([exitCode === EXIT_OK, lines.length]).toEqual([false, 1]);
-      }
+      expect((await typed(setAliasCommand, ALIAS, '--tool', 'teleport=1')).exitCode).toBe(EXIT_FAILED);
       await typed(setAliasCommand, ALIAS, '--no-tools', '--no-provider-ids');
       expect((await typed(aliasesCommand)).lines.join()).not.toContain('hosted tools');
     });
 
     test('with a provider: one test call is made to the preset’s address, and then it is saved', async () => {
       const path = await fileWith('sk-secret');
-      const words = [
-        '--provider',
-        'anthropic',
-        '--model',
-        'claude',
-        '--key-file',
-        path,
-        '--header',
-        'x-a=b=c',
-      ];
-      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words);
+      const words = ['--provider', 'anthropic', '--model', 'claude', '--header', 'x-a=b=c'];
+      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words, '--key-file', path);
       expect(lines).toEqual([
         'Test call to https://api.anthropic.com/v1: claude answered. (0 ms)',
         `${ALIAS} is changed`,
@@ -202,6 +125,8 @@ describe('models and targets', () => {
       ]);
       const { targets } = await readCatalogue(database);
       expect(targets).toMatchObject([{ provider: 'anthropic', baseUrl: 'https://api.anthropic.com/v1' }]);
+      const sealed = targets[0]?.sealedKey ?? new Uint8Array();
+      expect(await cipher.decrypt(sealed, 'https://api.anthropic.com/v1')).toBe('sk-secret');
     });
 
     test('a failing test call is reported and nothing is saved, unless --no-test is given', async () => {
@@ -218,28 +143,6 @@ describe('models and targets', () => {
       expect((await readCatalogue(database)).targets).toMatchObject([{ provider: 'vllm', responses: true }]);
     });
 
-    test.each([
-      [['--provider', 'acme', '--model', 'm'], 'There is no provider acme. Use one of openai, anthropic,'],
-      [['--provider', 'azure', '--model', 'm'], 'Azure OpenAI has no address of its own'],
-      [['--provider', 'openai', '--model', 'm'], 'OpenAI needs a key'],
-      [['--provider', 'ollama', '--model', 'm', '--header', 'x'], '--header is written NAME=VALUE'],
-      [['--provider', 'ollama', '--model', 'm', '--responses', 'yes'], '--responses is on or off'],
-    ])('%j is a mistake that is explained', async (words, problem) => {
-      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words);
-      expect(exitCode).toBe(EXIT_USAGE);
-      expect(lines[0]).toContain(problem);
-      expect(sent).toEqual([]);
-    });
-
-    test('providers lists the presets, as JSON too', async () => {
-      const { lines } = await typed(providersCommand);
-      expect(lines[0]).toBe('openai      OpenAI, https://api.openai.com/v1');
-      expect(lines.join('\n')).toContain('anthropic   Anthropic, https://api.anthropic.com/v1');
-      const { lines: json } = await typed(providersCommand, '--json');
-      expect(JSON.parse(json.join('\n'))).toEqual(PROVIDER_PRESETS);
-      expect((await typed(providersCommand, 'x')).exitCode).toBe(EXIT_USAGE);
-    });
-
     test('adds a target, and returns an alias to the embedded models', async () => {
       await typed(setAliasCommand, ALIAS, URL, 'one');
       const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
@@ -249,38 +152,30 @@ describe('models and targets', () => {
       expect((await readCatalogue(database)).targets).toEqual([]);
     });
 
-    test.each([
-      [],
-      [ALIAS],
-      [ALIAS, URL],
-      [ALIAS, URL, 'm', 'sk-on-the-command-line'],
-      [ALIAS, URL, 'm', '--unknown'],
-      [ALIAS, URL, 'm', '--key-file'],
-      [ALIAS, URL, 'm', '--embedded'],
-      [ALIAS, '--embedded', '--add'],
-    ])('prints its usage: %#', async (...words: string[]) => {
-      const { exitCode, lines } = await typed(setAliasCommand, ...words);
-      expect([exitCode, lines.length]).toEqual([EXIT_USAGE, 1]);
-      expect(lines[0]).toStartWith('! usage: turnpike set-alias ALIAS');
+    test('takes no key on the command line', async () => {
+      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, URL, 'm', 'sk-on-the-command-line');
+      expect([exitCode, lines]).toEqual([EXIT_USAGE, [expect.stringContaining('set-alias ALIAS')]]);
     });
 
-    test('reports an invalid alias, target or file, and changes nothing', async () => {
+    test('reports an invalid provider, alias, target or file, and changes nothing', async () => {
       const complaint = async (...words: string[]) => {
         const { exitCode, lines } = await typed(setAliasCommand, ...words);
-        expect([exitCode, lines.length]).toEqual([EXIT_FAILED, 1]);
+        expect([exitCode === EXIT_OK, lines.length]).toEqual([false, 1]);
         return lines[0] ?? '';
       };
+      const ofProvider = (name: string) => complaint(ALIAS, '--provider', name, '--model', 'm');
+      expect(await ofProvider('acme')).toContain('There is no provider acme. Use one of openai, anthropic,');
+      expect(await ofProvider('azure')).toContain('Azure OpenAI has no address of its own');
+      expect(await ofProvider('openai')).toContain('OpenAI needs a key');
+      expect(sent).toEqual([]);
       expect(await complaint('svc/chat-default', URL, 'm')).toContain('there is no alias "svc/chat-default"');
       expect(await complaint(ALIAS, 'one.example', 'm')).toContain('its address must begin with http');
-      expect(await complaint(ALIAS, URL, 'm', '--weight', 'x')).toContain('its weight must');
-      expect(await complaint(ALIAS, URL, 'm', '--key-file', 'key')).toContain('must begin with /');
-      expect(await complaint(ALIAS, URL, 'm', '--key-file', join(folder, 'none'))).toContain(
-        `there is no file ${join(folder, 'none')}`,
-      );
-      expect(await complaint(ALIAS, URL, 'm', '--key-file', folder)).toContain('cannot be read');
-      expect(await complaint(ALIAS, URL, 'm', '--key-file', await fileWith('\n'))).toContain('is empty');
-      const large = await fileWith('k'.repeat(9_000));
-      expect(await complaint(ALIAS, URL, 'm', '--key-file', large)).toContain('is too large');
+      const ofFile = (path: string) => complaint(ALIAS, URL, 'm', '--key-file', path);
+      expect(await ofFile('key')).toContain('must begin with /');
+      expect(await ofFile(join(folder, 'none'))).toContain(`there is no file ${join(folder, 'none')}`);
+      expect(await ofFile(folder)).toContain('cannot be read');
+      expect(await ofFile(await fileWith('\n'))).toContain('is empty');
+      expect(await ofFile(await fileWith('k'.repeat(9_000)))).toContain('is too large');
       expect((await readCatalogue(database)).targets).toEqual([]);
     });
   });

@@ -63,10 +63,6 @@ describe('turnpike create-service-token, service-tokens, revoke-service-token', 
     expect((await create(ADMIN, 'x', '--scopes', 'keys:all'))[0]).toStartWith(
       '! scopes: there is no scope keys:all',
     );
-    expect((await create(ADMIN, 'x', '--scopes', 'keys:read', '--days', '0'))[0]).toBe(
-      '! expiresAt: it must be in the future',
-    );
-    expect((await create(ADMIN, 'x'))[0]).toStartWith('! usage: turnpike create-service-token');
     const revoked = await typedCommand({ database }, revokeServiceTokenCommand, companyId, 'x');
     expect(revoked).toEqual({ exitCode: 1, lines: [`! the company ${companyId} has no service token x`] });
   });

@@ -96,8 +96,16 @@ describe('messages in the form of the semantic conventions', () => {
     );
     expect(messagesOf({ input: ['a', 'b'] }, { data: [] }, 'embeddings')).toEqual([null, null]);
     const broken = { request: '[', response: 'no', isRequestCut: false, isResponseCut: false };
-    expect(Object.keys(contentAttributes({ endpoint: 'messages', ...broken })).join()).not.toContain(
-      'gen_ai',
-    );
+    const attributes = contentAttributes({ endpoint: 'messages', ...broken });
+    expect(Object.keys(attributes).join()).not.toContain('gen_ai');
+  });
+
+  test('what was cut is left out of the forms that need the whole text', () => {
+    const [request, response] = ['{"prompt":"Once"}', '{"choices":[{"text":"Then"}]}'];
+    const content = { endpoint: 'completions', request, response, isRequestCut: true, isResponseCut: false };
+    const attributes = contentAttributes(content);
+    expect(attributes['input.mime_type']).toBe('text/plain');
+    expect(attributes['gen_ai.input.messages']).toBeUndefined();
+    expect(attributes['gen_ai.output.messages']).toBeDefined();
   });
 });

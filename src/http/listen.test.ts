@@ -35,7 +35,6 @@ function keptConnection(url: string) {
       while (!received.includes(part)) await new Promise<void>((resolve) => (wake = resolve));
       return received;
     },
-    end: () => void socket.destroy(),
   };
 }
 
@@ -50,44 +49,29 @@ describe('a listening service', () => {
     await listening.drain(0);
   });
 
-  test('lets a running call finish on drain, accepts no new ones, and then ends', async () => {
+  test('lets a running stream finish on drain, accepts no new ones, and then ends', async () => {
     const release = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     const { listening } = open(async () => {
       entered.resolve();
-      await release.promise;
-      return new Response('whole');
+      const body = new ReadableStream({
+        async start(controller) {
+          controller.enqueue('first ');
+          await release.promise;
+          controller.enqueue('last');
+          controller.close();
+        },
+      });
+      return new Response(body);
     });
     const running = fetch(listening.url);
     await entered.promise;
     const drained = listening.drain(10_000);
     expect(await fetch(listening.url, { keepalive: false }).catch(() => 'refused')).toBe('refused');
     release.resolve();
-    expect(await (await running).text()).toBe('whole');
+    expect(await (await running).text()).toBe('first last');
     await drained;
     expect(await fetch(listening.url).catch(() => 'refused')).toBe('refused');
-  });
-
-  test('lets a running stream end on drain', async () => {
-    const release = Promise.withResolvers<void>();
-    const { listening } = open(
-      () =>
-        new Response(
-          new ReadableStream({
-            async start(controller) {
-              controller.enqueue('first ');
-              await release.promise;
-              controller.enqueue('last');
-              controller.close();
-            },
-          }),
-        ),
-    );
-    const response = await fetch(listening.url);
-    const drained = listening.drain(10_000);
-    release.resolve();
-    expect(await response.text()).toBe('first last');
-    await drained;
   });
 
   test('a connection from before the drain accepts no new call: an idle one closes, a busy one gets 503', async () => {
@@ -158,15 +142,6 @@ describe('a listening service', () => {
     expect(await failed.text()).not.toContain('secret detail');
     expect(await (await fetch(listening.url)).text()).toBe('fine');
     expect(entries[0]?.level).toBe('error');
-    await listening.drain(0);
-  });
-
-  test('invalid data closes that connection and affects no other', async () => {
-    const { listening } = open(() => new Response('fine'));
-    const garbage = keptConnection(listening.url);
-    garbage.send('\0\x01 nonsense\r\n\r\n');
-    expect(await (await fetch(listening.url)).text()).toBe('fine');
-    garbage.end();
     await listening.drain(0);
   });
 });

@@ -1,4 +1,3 @@
-import { Database as Sqlite } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -152,25 +151,5 @@ describe('G-33 the journal’s files', () => {
 
   test('a file that its owner has removed meanwhile is none, and no failure', () => {
     expect(lockFile(join(newFolder(), `${newId()}.calls`))).toBeNull();
-  });
-
-  test('a file with an interrupted transaction has what was committed before it', async () => {
-    const folder = newFolder();
-    const { journal } = opened(folder);
-    await journal.append(entries(1, 3));
-    await journal.close();
-    const [name = ''] = readdirSync(folder);
-    const other = new Sqlite(join(folder, name));
-    other.run('pragma journal_mode = wal');
-    other.run("insert into entries (id, record) values ('zz', 'torn')");
-    const wal = join(folder, `${name}-wal`);
-    const bytes = await Bun.file(wal).bytes();
-    const cut = join(folder, 'copy');
-    await Bun.write(cut, Bun.file(join(folder, name)));
-    await Bun.write(`${cut}-wal`, bytes.slice(0, bytes.length - 700));
-    const torn = new Sqlite(cut);
-    expect(torn.query('select count(*) as n from entries').get()).toEqual({ n: 3 });
-    torn.close();
-    other.close();
   });
 });

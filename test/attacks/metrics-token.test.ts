@@ -48,13 +48,8 @@ describe('the token of the metrics collector', () => {
     expect(await answers({ metricsToken: METRICS }, TOKEN)).toBe(401);
     expect(await answers({ internalToken: null, metricsToken: METRICS }, METRICS)).toBe(200);
     expect(await answers({ internalToken: null }, '')).toBe(404);
-    const also = {
-      jwtSecret: null,
-      internalToken: null,
-      masterKey: null,
-      webhookSecret: null,
-      metricsToken: 'next',
-    };
+    const none = { jwtSecret: null, internalToken: null, masterKey: null, webhookSecret: null };
+    const also = { ...none, metricsToken: 'next' };
     expect(await answers({ metricsToken: METRICS, also }, 'next')).toBe(200);
   });
 });

@@ -4,7 +4,7 @@ import { openAiService, TOKEN } from '../ai-service/ai-service-under-test.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { openLiveLogs } from '../backend/live-logs-under-test.ts';
 import { initOf, openRawSocket } from '../backend/raw-socket.ts';
-import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { openGateway, post } from '../gateway/gateway-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 const LEVELS = 50_000;
@@ -39,21 +39,18 @@ describe('50,000 nested arrays', () => {
     });
   });
 
-  test('G-7 in a document to parse are a 400', async () => {
+  test.each([
+    ['G-7 in a document to parse are a 400', '/parse/cv', `{"text":"x","more":${deep}}`, 400],
+    [
+      'G-12 in a model call are passed on unchanged',
+      '/chat/completions',
+      `{"model":"svc/chat-default","messages":[],"metadata":${deep}}`,
+      200,
+    ],
+  ])('%s', async (_, path, body, status) => {
     const { rawKey } = await gateway.mint();
-    const answer = unserialized(() => post(`${gateway.url}/parse/cv`, rawKey, `{"text":"x","more":${deep}}`));
-    expect(await refusalOf(answer)).toMatchObject({
-      status: 400,
-      message: expect.stringContaining('nested'),
-    });
-  });
-
-  test('G-12 in a model call are passed on unchanged', async () => {
-    const { rawKey } = await gateway.mint();
-    const body = `{"model":"svc/chat-default","messages":[],"metadata":${deep}}`;
-    const answer = await unserialized(() => post(`${gateway.url}/chat/completions`, rawKey, body));
-    expect(answer.status).toBe(200);
-    await answer.text();
+    const answer = await unserialized(() => post(`${gateway.url}${path}`, rawKey, body));
+    expect([answer.status, (await answer.text()).includes('nested')]).toEqual([status, status === 400]);
   });
 
   test('in a call that is translated are a 400 at once, and do not count against the provider', async () => {
@@ -100,21 +97,18 @@ describe('50,000 nested arrays', () => {
       send(JSON.stringify({ query: `mutation { createTalent(input: { profile: ${literal} }) { id } }` })),
     );
     expect(await inQuery.text()).toContain('nested');
-    const byGet = `query($profile: JSON!) { talents { nodes { id } } }`;
-    const variables = `{"profile":${'['.repeat(3_000)}${']'.repeat(3_000)}}`;
-    const parameters = new URLSearchParams({ query: byGet, variables });
-    const get = await unserialized(() => backend.fetch(new Request(`${url}?${parameters}`, { headers })));
-    expect(await get.text()).toContain('errors');
   });
 
-  test('in a session of the console are refused', async () => {
-    const headers = { 'content-type': 'application/json', origin: 'https://console.example' };
-    const body = `{"email":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
-    const url = 'http://backend.test/session/login';
-    const answer = await unserialized(() =>
-      backend.fetch(new Request(url, { method: 'POST', headers, body })),
-    );
-    expect(answer.status).toBe(400);
+  test.each([
+    ['a session of the console', '/session/login', `{"email":${deep}}`],
+    ['a payment event', '/payments/webhook', `{"id":"evt_1","type":"x","data":{"object":${deep}}}`],
+  ])('in %s are refused, and not redelivered', async (_, path, body) => {
+    const headers = {
+      ...{ 'content-type': 'application/json', origin: 'https://console.example' },
+      'stripe-signature': 't=1,v1=00',
+    };
+    const request = new Request(`http://backend.test${path}`, { method: 'POST', headers, body });
+    expect((await unserialized(() => backend.fetch(request))).status).toBe(400);
   });
 
   test('over a WebSocket close it', async () => {
@@ -128,27 +122,13 @@ describe('50,000 nested arrays', () => {
     expect((await socket.closed).code).toBe(4400);
   });
 
-  test('in a signed payment event are refused, and not redelivered', async () => {
-    const headers = { 'stripe-signature': 't=1,v1=00' };
-    const body = `{"id":"evt_1","type":"x","data":{"object":${deep}}}`;
-    const url = 'http://backend.test/payments/webhook';
-    const answer = await unserialized(() =>
-      backend.fetch(new Request(url, { method: 'POST', headers, body })),
-    );
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('nested')]);
-  });
-
   test('in an event of the meeting server are refused', async () => {
     const event = { event: 'room_created', room: 'a', timestamp: '2026-01-01T00:00:00Z', more: 'here' };
     const body = JSON.stringify(event).replace('"here"', deep);
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-    const answer = await unserialized(async () =>
-      aiService.app.request('/api/events/room/created', { method: 'POST', headers, body }),
-    );
-    expect(await refusalOf(answer)).toMatchObject({
-      status: 400,
-      message: expect.stringContaining('nested'),
-    });
+    const request = { method: 'POST', headers, body };
+    const answer = await unserialized(async () => aiService.app.request('/api/events/room/created', request));
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('nested')]);
   });
 
   test('G-44 in the answer of a provider end the tool call as a failure', async () => {

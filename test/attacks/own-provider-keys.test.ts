@@ -3,8 +3,6 @@ import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import { deleteOwnKey, listOwnKeys } from '../../src/domain/own-keys/own-keys.ts';
-import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { costDaysCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import { until } from '../doubles/until.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { allowOwnKeys, keyInUse, storeOwnKey } from '../gateway/own-key-under-test.ts';
@@ -101,22 +99,11 @@ test('calls of the company use its key alone, on every wire; those of others use
   gateway.upstream.received.length = 0;
   for (let turn = 0; turn < 10; turn += 1) await (await chat(stranger.rawKey)).text();
   expect(keysOf([...gateway.upstream.received, ...other.received])).toEqual([`Bearer ${OPERATOR}`]);
-});
-
-test('a call costs the fee’s share of the price, and is recorded as such', async () => {
-  const { rawKey, id } = await gateway.mint();
-  await (await chat(rawKey)).text();
-  const [row] = await gateway.calls(id, 1);
-  const { rawKey: theirs, id: theirId } = await gateway.mint({ companyId: stranger.id });
-  await (await chat(theirs)).text();
-  const [whole] = await gateway.calls(theirId, 1);
-  const own = { own_key: true, charge_share_millionths: 100_000, cost_micro: 0n, outcome: 'SUCCEEDED' };
-  expect(row).toMatchObject(own);
-  // At 2 credits a million tokens: 5 fresh, 2 cached and 5 written ones.
-  expect(whole).toMatchObject({ own_key: null, charge_share_millionths: null, cost_micro: 24n });
-  const { faults } = await runCheck(gateway.parts.database, costDaysCheck);
-  expect(faults).toEqual([]);
-  expect(Number(row?.charge_micro)).toBe(Math.ceil(Number(whole?.charge_micro) / 10));
+  const rows = await gateway.calls(owner.keyId, 22);
+  const share = { own_key: true, charge_share_millionths: 100_000, cost_micro: 0n };
+  const charged = rows.filter(({ outcome }) => outcome === 'SUCCEEDED');
+  expect(charged.length).toBeGreaterThan(10);
+  for (const row of charged) expect(row).toMatchObject(share);
 });
 
 test('a rejected key is a 403 that names the reason; neither the operator’s key nor another provider is tried', async () => {
@@ -199,17 +186,6 @@ test('the key is in nothing that a provider echoes, stores or logs', async () =>
     ]).toEqual([table, false]);
   }
   expect(JSON.stringify(gateway.entries)).not.toContain(OWN);
-});
-
-test('without credits a call with a fee is refused, and one without a fee is not', async () => {
-  const poor = await company();
-  await store(poor.id, 'sk-own-of-the-poor-one');
-  expect(await refusalOf(chat(poor.rawKey))).toMatchObject({ status: 402, code: 'INSUFFICIENT_CREDITS' });
-  await fee(0);
-  expect((await chat(poor.rawKey)).status).toBe(200);
-  const [row] = (await gateway.calls(poor.keyId, 2)).filter(({ outcome }) => outcome === 'SUCCEEDED');
-  expect(row).toMatchObject({ charge_micro: 0n, own_key: true, charge_share_millionths: 0 });
-  await fee(100_000);
 });
 
 test('where the operator forbids own keys, calls are refused and do not use the operator’s', async () => {

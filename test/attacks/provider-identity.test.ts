@@ -32,8 +32,6 @@ test('G-16 neither body, stream, error nor header of an answer names the provide
         headers: { ...TELLING, 'content-type': 'text/event-stream' },
       }),
     () => Response.json(refused, { status: 400, headers: TELLING }),
-    () => Response.json(refused, { status: 401, headers: TELLING }),
-    () => Response.json(refused, { status: 429, headers: TELLING }),
     () => Response.json(refused, { status: 500, headers: TELLING }),
     () => new Response(`nginx at ${host}`, { status: 502, headers: TELLING }),
   ];
@@ -75,18 +73,20 @@ test('what a provider charges is in answers only for calls with the company’s 
   await removeOwnKey();
 });
 
+/** What a client gets for an error of a provider. */
+async function errorOf(target: object, error: object) {
+  const bytes = [new TextEncoder().encode(JSON.stringify({ error })), null];
+  const body = { read: () => bytes.shift() ?? null, cancel() {} };
+  const answer = { status: 413, contentType: 'application/json', body };
+  return await passedOn('svc/chat-default', target as never, answer as never, stoppedClock);
+}
+
 test('an error has no key of the provider, and keeps its words where the key is a word of a local server', async () => {
-  const refused = async (apiKey: string) => {
-    const error = {
-      message: `'max_tokens' of ${apiKey}`,
-      param: 'max_tokens',
-      code: 'context_length_exceeded',
-    };
-    const bytes = [new TextEncoder().encode(JSON.stringify({ error })), null];
-    const answer = { status: 400, body: { read: () => bytes.shift() ?? null, cancel() {} } };
-    const target = { baseUrl: 'http://127.0.0.1:9/v1', model: 'llama', apiKey };
-    return await passedOn('svc/chat-default', target as never, answer as never, stoppedClock);
-  };
+  const refused = (apiKey: string) =>
+    errorOf(
+      { baseUrl: 'http://127.0.0.1:9/v1', model: 'llama', apiKey },
+      { message: `'max_tokens' of ${apiKey}`, param: 'max_tokens', code: 'context_length_exceeded' },
+    );
   const words = { param: 'max_tokens', code: 'context_length_exceeded' };
   expect(await refused('sk-0123456789')).toMatchObject({ message: "'max_tokens' of [redacted]", ...words });
   for (const key of ['token', 'context', 'e']) {
@@ -95,13 +95,8 @@ test('an error has no key of the provider, and keeps its words where the key is 
 });
 
 test('G-16 an error names neither the operator’s account nor other hosts of the provider', async () => {
-  const said = async (baseUrl: string, message: string) => {
-    const bytes = [new TextEncoder().encode(JSON.stringify({ error: { message } })), null];
-    const body = { read: () => bytes.shift() ?? null, cancel() {} };
-    const target = { id: 't', baseUrl, model: 'llama', apiKey: 'sk-x', timeoutMs: null };
-    const answer = { status: 413, contentType: 'application/json', body };
-    return (await passedOn('svc/chat-default', target as never, answer as never, stoppedClock)).message;
-  };
+  const said = async (baseUrl: string, message: string) =>
+    (await errorOf({ baseUrl, model: 'llama', apiKey: 'sk-x' }, { message })).message;
   expect(
     await said(
       'https://api.groq.com/openai/v1',

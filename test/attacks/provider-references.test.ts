@@ -52,16 +52,20 @@ const MESSAGES = [
 
 /** A letter in another case, escaped, or as the character that Unicode folds to it. */
 function spelled(random: SeededRandom, name: string): string {
-  const letters = Array.from(name, (letter) =>
-    random.pick([
-      letter,
-      letter,
-      letter.toUpperCase(),
-      `\\u00${letter.charCodeAt(0).toString(16)}`,
-      letter === 's' ? 'ſ' : letter === 'k' ? 'K' : letter,
-    ]),
-  );
+  const folded: Readonly<Record<string, string>> = { s: '\u017f', k: '\u212a' };
+  const letters = Array.from(name, (letter) => {
+    const escaped = `\\u00${letter.charCodeAt(0).toString(16)}`;
+    return random.pick([letter, letter, letter.toUpperCase(), escaped, folded[letter] ?? letter]);
+  });
   return letters.join('');
+}
+
+/** The member as it is, and eight times with names spelled otherwise. */
+function spellings(random: SeededRandom, member: string): string[] {
+  const others = Array.from({ length: 8 }, () =>
+    member.replaceAll(/<(\w+)>/g, (_, name: string) => spelled(random, name)),
+  );
+  return [member.replaceAll(/[<>]/g, ''), ...others];
 }
 
 /** A response or an item that the company does not have is a 404; a name that two parsers could read differently a 400. */
@@ -90,13 +94,10 @@ describe.each([
 
   test.each(members)('%s', async (member) => {
     const plain = member.replaceAll(/[<>]/g, '');
-    const bodies = [plain, `${harmless},${plain}`, `${plain},${harmless}`];
-    for (let round = 0; round < 8; round += 1) {
-      bodies.push(member.replaceAll(/<(\w+)>/g, (_, name: string) => spelled(random, name)));
-    }
     // Of a member that is there twice any parser may take either.
     const name = /<(\w+)>/.exec(member)?.[1];
-    bodies.push(`"${name}":null,${plain}`, `${plain},"${name}":null`);
+    const twice = [`"${name}":null,${plain}`, `${plain},"${name}":null`];
+    const bodies = [...spellings(random, member), `${harmless},${plain}`, `${plain},${harmless}`, ...twice];
     for (const body of bodies) {
       const refused = await ask(body);
       expect(`${refused.status} ${body}`).toBe(`${statusFor(body)} ${body}`);
@@ -158,11 +159,7 @@ describe('where every tool and some ids are enabled', () => {
   );
   test.each(cases)('%s %s', async (path, member) => {
     const model = path === '/messages' ? 'svc/extract-default' : 'svc/chat-default';
-    const bodies = [member.replaceAll(/[<>]/g, '')];
-    for (let round = 0; round < 8; round += 1) {
-      bodies.push(member.replaceAll(/<(\w+)>/g, (_, name: string) => spelled(random, name)));
-    }
-    for (const body of bodies) {
+    for (const body of spellings(random, member)) {
       const refused = await post(`${gateway.url}${path}`, rawKey, `{"model":"${model}",${body}}`);
       expect(`${refused.status} ${body}`).toBe(`400 ${body}`);
     }

@@ -47,15 +47,12 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
     expect(ok(await statusesOf(LIMIT + 10, () => graphql('203.0.113.200', `${admin.token}x`)))).toBe(LIMIT);
   });
 
-  test('a service token is counted as its creator, and one that does not exist as its address', async () => {
+  test('a service token is counted as its creator', async () => {
     const admin = await backend.person(backend.companies.acme, { role: 'COMPANY_ADMIN' });
     const mint = 'mutation { createServiceToken(name: "ci", scopes: ["keys:read"]) { rawToken } }';
     const { createServiceToken } = await admin.ask<{ createServiceToken: { rawToken: string } }>(mint);
-    const { rawToken } = createServiceToken;
-    const send = (turn: number) => graphql(`203.0.114.${turn}`, rawToken);
+    const send = (turn: number) => graphql(`203.0.114.${turn}`, createServiceToken.rawToken);
     expect(ok(await statusesOf(LIMIT + 10, send))).toBe(LIMIT - 1);
-    const wrong = `${rawToken.slice(0, -6)}AAAAAA`;
-    expect(ok(await statusesOf(LIMIT + 10, () => graphql('203.0.115.1', wrong)))).toBe(LIMIT);
   });
 
   test('invented service tokens beyond it cost no statement, and a valid one from there is still answered', async () => {
@@ -96,10 +93,8 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
   });
 
   test('health, pages and the webhook are exempt', async () => {
-    for (const path of ['/health', '/healthz']) {
-      const send = () => backend.fetch(new Request(`http://backend.test${path}`), '198.51.100.1');
-      expect(ok(await statusesOf(LIMIT * 2, send))).toBe(LIMIT * 2);
-    }
+    const send = () => backend.fetch(new Request('http://backend.test/health'), '198.51.100.1');
+    expect(ok(await statusesOf(LIMIT * 2, send))).toBe(LIMIT * 2);
   });
 
   test('0 is off', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { SignJWT } from 'jose';
-import { JWT_SECRET, openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { JWT_SECRET, openBackend, PASSWORD, type Person } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
 import { type LiveLogsUnderTest, openLiveLogs } from '../backend/live-logs-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -18,7 +18,6 @@ const REFRESH =
 const LOGOUT = 'mutation($token: String!) { logout(refreshToken: $token) }';
 const CHANGE =
   'mutation { changePassword(currentPassword: "correct horse battery", newPassword: "tall ladders at noon") { accessToken } }';
-const REMOVE = 'mutation($id: ID!) { removeMember(userId: $id) }';
 const WHO = '{ whoAmI { id } }';
 
 const live = useResource(() => openLiveLogs());
@@ -29,13 +28,14 @@ afterEach(async () => {
   for (const one of processes()) await one.watchers(0);
 });
 
-async function signedIn(companyId: string | null = null) {
-  const person = await live.person(companyId, { isSuperAdmin: companyId === null });
-  const { login } = await live.people.anonymous.ask<{ login: Tokens }>(LOGIN, {
-    email: person.email,
-    password: PASSWORD,
-  });
-  return { person, ...login, client: graphqlClient(live.fetch, login.accessToken) };
+async function logIn({ email }: Person) {
+  const { login } = await live.people.anonymous.ask<{ login: Tokens }>(LOGIN, { email, password: PASSWORD });
+  return { ...login, client: graphqlClient(live.fetch, login.accessToken) };
+}
+
+async function signedIn() {
+  const person = await live.person(null, { isSuperAdmin: true });
+  return { person, ...(await logIn(person)) };
 }
 
 async function watchEverywhere(token: string) {
@@ -54,67 +54,42 @@ async function expectEnded(token: string, watches: readonly ReturnType<LiveLogsU
   for (const watch of watches) expect(await watch.ended).toEqual({ code: 4403 });
 }
 
-describe('a copied access token and the sockets opened with it', () => {
-  test('end with the logout', async () => {
-    const { accessToken, refreshToken } = await signedIn();
-    const watches = await watchEverywhere(accessToken);
-    await live.people.anonymous.ask(LOGOUT, { token: refreshToken });
-    await expectEnded(accessToken, watches);
-  });
+type SignedIn = Awaited<ReturnType<typeof signedIn>>;
 
-  test('end when the owner ends the session from elsewhere; the other session stays', async () => {
-    const { accessToken, client, person } = await signedIn();
-    const { login: other } = await live.people.anonymous.ask<{ login: Tokens }>(LOGIN, {
-      email: person.email,
-      password: PASSWORD,
-    });
-    const watches = await watchEverywhere(other.accessToken);
+/** Each way in which a session ends, by the thief's own copy of its tokens or from elsewhere. */
+const ENDINGS: Readonly<Record<string, (session: SignedIn) => Promise<unknown>>> = {
+  'the logout': ({ refreshToken }) => live.people.anonymous.ask(LOGOUT, { token: refreshToken }),
+  'a change of the password, in the same second too': ({ client }) => client.ask(CHANGE),
+  async 'a sign-out everywhere, as tokens without a session'({ client, person }) {
+    await live.clock.advance(300);
+    await client.ask('mutation { endAllSessions }');
+    await expectEnded(person.token);
+  },
+  async 'an end by the owner, whose other session stays'({ person }) {
+    const { accessToken, client } = await logIn(person);
     const { sessions } = await client.ask<{ sessions: { id: string; isCurrent: boolean }[] }>(
       '{ sessions { id isCurrent } }',
     );
-    expect(sessions.map(({ isCurrent }) => isCurrent).sort()).toEqual([false, true]);
     const id = sessions.find(({ isCurrent }) => !isCurrent)?.id;
     await client.ask('mutation($id: ID!) { endSession(id: $id) }', { id });
-    await expectEnded(other.accessToken, watches);
     await graphqlClient(second.fetch, accessToken).ask(WHO);
-  });
-
-  test('end when the password changes, in the same second too', async () => {
-    const { accessToken, client } = await signedIn();
-    const watches = await watchEverywhere(accessToken);
-    const { changePassword } = await client.ask<{ changePassword: Tokens }>(CHANGE);
-    await expectEnded(accessToken, watches);
-    await graphqlClient(second.fetch, changePassword.accessToken).ask(WHO);
-  });
-
-  test('end when the person is removed', async () => {
-    const { accessToken, person } = await signedIn(live.companies.acme);
-    await graphqlClient(live.fetch, accessToken).ask(WHO);
-    await live.people.admin.ask(REMOVE, { id: person.userId });
-    await expectEnded(accessToken);
-  });
-
-  test('end when a used refresh token is presented again', async () => {
-    const { accessToken, refreshToken } = await signedIn();
-    const { refreshSession } = await live.people.anonymous.ask<{ refreshSession: Tokens }>(REFRESH, {
-      token: refreshToken,
-    });
-    const watches = await watchEverywhere(refreshSession.accessToken);
+  },
+  async 'a used refresh token that is presented again'({ refreshToken }) {
+    await live.people.anonymous.ask(REFRESH, { token: refreshToken });
     await live.clock.advance(10_001);
     await live.people.anonymous.refusal(REFRESH, { token: refreshToken });
-    await expectEnded(accessToken);
-    await expectEnded(refreshSession.accessToken, watches);
-  });
+  },
+};
 
-  test('end when the owner signs out everywhere, tokens without a session included', async () => {
-    const { accessToken, client, person } = await signedIn();
-    await live.clock.advance(300);
-    const watches = await watchEverywhere(accessToken);
-    expect(await client.ask('mutation { endAllSessions }')).toEqual({ endAllSessions: 1 });
-    await expectEnded(accessToken, watches);
-    await expectEnded(person.token);
-  });
-});
+test.each(Object.entries(ENDINGS))(
+  'a copied access token and the sockets opened with it end with %s',
+  async (_, end) => {
+    const session = await signedIn();
+    const watches = await watchEverywhere(session.accessToken);
+    await end(session);
+    await expectEnded(session.accessToken, watches);
+  },
+);
 
 describe('a signed token without a session', () => {
   async function signed(subject: { userId: string; email: string }, changes: object = {}) {

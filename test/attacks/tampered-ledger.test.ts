@@ -115,7 +115,6 @@ describe('a ledger changed by an attacker with all rights on the database', () =
 
   test.each([
     ['an amount in a group', [`update credit_transactions set amount_micro = -1 where ${of(live, 3)}`], 2, 4],
-    ['an amount alone', [`update credit_transactions set amount_micro = 9 where ${of(live, 1)}`], 1, 1],
     ['a source', [`update credit_transactions set source_id = 'x' where ${of(live, 8)}`], 7, 8],
     ['a reason', [`update credit_transactions set reason = null where ${of(live, 6)}`], 6, 6],
     ['a time', [`update credit_transactions set created_at = '2020-01-01Z' where ${of(live, 5)}`], 5, 5],

@@ -63,17 +63,6 @@ describe('an attacker with a stolen password', () => {
     expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
   });
 
-  test('cannot reuse a code that was observed', async () => {
-    const { person, code } = await enrolled();
-    const seen = await code();
-    expect((await logIn(person, seen)).errors).toBeUndefined();
-    expect((await logIn(person, seen)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
-    const twice = await Promise.all([nextStep().then(code), 0]).then(([fresh]) =>
-      Promise.all([logIn(person, fresh), logIn(person, fresh)]),
-    );
-    expect(twice.filter(({ errors }) => errors === undefined)).toHaveLength(1);
-  });
-
   test('can guess ten codes in a quarter of an hour, from any number of addresses', async () => {
     const { person, code } = await enrolled();
     for (let guess = 0; guess < 10; guess += 1) await logIn(person, String(guess).padStart(6, '0'));
@@ -101,14 +90,6 @@ describe('an attacker with a stolen password', () => {
     await nextStep();
     expect((await reset(await code())).errors).toBeUndefined();
   });
-
-  test('can sign in once with a recovery code', async () => {
-    const { person, recoveryCodes } = await enrolled();
-    expect((await logIn(person, recoveryCodes[0] ?? '')).errors).toBeUndefined();
-    expect((await logIn(person, recoveryCodes[0] ?? '')).errors?.[0]?.extensions.code).toBe(
-      'UNAUTHENTICATED',
-    );
-  });
 });
 
 describe('an attacker with a stolen session', () => {
@@ -123,7 +104,6 @@ describe('an attacker with a stolen session', () => {
       [BILLING, { id }],
       ['mutation($id: ID!) { resetTotp(userId: $id) }', { id: person.userId }],
       ['mutation($id: ID!) { postWithheldUsage(id: $id, reason: "x") { id } }', { id }],
-      ['mutation($id: ID!) { dropWithheldUsage(id: $id, reason: "x") { id } }', { id }],
     ] as const;
     for (const [query, variables] of attempts) {
       expect((await thief.refusal(query, variables)).extensions.code).toBe('STEP_UP_REQUIRED');
@@ -132,14 +112,13 @@ describe('an attacker with a stolen session', () => {
     // The code of the log-in is spent.
     expect((await thief.refusal(STEP_UP, { totp: await code() })).extensions.code).toBe('BAD_USER_INPUT');
     await nextStep();
-    const owner = thief;
-    await owner.ask(STEP_UP, { totp: await code() });
-    await owner.ask(ADJUST, { id, key: 'a' });
-    await owner.ask(TARGETS);
+    await thief.ask(STEP_UP, { totp: await code() });
+    await thief.ask(ADJUST, { id, key: 'a' });
+    await thief.ask(TARGETS);
     // Another session of the same person has not shown a code, and ten minutes later this one has not either.
     expect((await person.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
     await backend.clock.advance(10 * 60_000);
-    expect((await owner.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
+    expect((await thief.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
   });
 
   test('makes no admin of a company without a fresh code: that admin would need none', async () => {

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { storeProcessReport } from '../../src/domain/processes/service-processes.ts';
 import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
@@ -107,6 +106,22 @@ describePostgres('the backend on PostgreSQL', () => {
     expect(['BAD_USER_INPUT', 'UNAUTHENTICATED']).toContain(codes(answers)[0] as string);
   });
 
+  test('P-15 of two concurrent resets with one token one succeeds', async () => {
+    const { email } = await backend.person(backend.companies.acme);
+    const { anonymous } = backend.people;
+    await anonymous.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    await until(() => backend.mails.some((mail) => mail.to === email));
+    const mail = backend.mails.find((one) => one.to === email);
+    const token = mail?.kind === 'password-reset' ? mail.data.token : '';
+    const reset =
+      'mutation($token: String!, $password: String!) { resetPassword(token: $token, password: $password) { expiresAt } }';
+    const passwords = ['tall ladders at noon', 'short ladders at dusk'];
+    const answers = await Promise.all(
+      passwords.map((password) => anonymous.answer(reset, { token, password })),
+    );
+    expect([succeeded(answers), codes(answers)]).toEqual([1, ['NOT_FOUND']]);
+  });
+
   test('P-8 a refresh token used ten times at once has one successor', async () => {
     const login =
       'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
@@ -151,48 +166,19 @@ describePostgres('the backend on PostgreSQL', () => {
     expect(succeeded(await Promise.all(tries))).toBe(1);
   });
 
-  test('P-15 keys, aliases, operations and the audit log work as on the embedded engine', async () => {
-    const { admin, superAdmin } = backend.people;
-    const mint =
-      'mutation { createApiKey(input: { name: "k", monthlySpendingLimit: 1.5 }) { apiKey { id } } }';
-    const { createApiKey } = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(mint);
-    const { id } = createApiKey.apiKey;
-    await admin.ask(
-      'mutation($id: ID!) { updateApiKeyLimits(id: $id, input: { tokensPerMinute: 4 }) { id } }',
-      { id },
+  test('P-15 a credit line set by concurrent requests is completely that of one of them', async () => {
+    const { superAdmin } = backend.people;
+    const id = await backend.company('Lines');
+    const set = `mutation($id: ID!, $limit: Float) {
+      setCompanyBilling(companyId: $id, billingMode: POSTPAID, creditLimit: $limit) { creditLimit } }`;
+    await Promise.all([1, 2, 3, 4, 5].map((limit) => superAdmin.ask(set, { id, limit })));
+    const [row] = await database.query<{ line: bigint; limit: bigint }>(
+      `select line_micro as line, credit_limit_micro as limit from credit_accounts join companies using (id)
+       where companies.id = $1`,
+      [id],
     );
-    await admin.ask('mutation($id: ID!) { rotateApiKey(id: $id) { rawKey } }', { id });
-    await admin.ask('mutation($id: ID!) { revokeApiKey(id: $id) { status } }', { id });
-    const targets = '[{ baseUrl: "https://provider.example/v1", model: "m", apiKey: "sk-1" }]';
-    await superAdmin.ask(
-      `mutation { setAliasTargets(alias: "svc/chat-cheap", targets: ${targets}) { alias } }`,
-    );
-    const { auditLog } = await superAdmin.ask<{ auditLog: { nodes: { action: string }[] } }>(
-      '{ auditLog(first: 5) { nodes { action details } } }',
-    );
-    expect(auditLog.nodes.map(({ action }) => action)).toEqual([
-      'alias.targets-set',
-      'key.revoked',
-      'key.rotated',
-      'key.limits-changed',
-      'key.minted',
-    ]);
-    const operations = `{ serviceProcesses { id services version isReady parts { name status } } workQueues { name }
-      circuitBreakers { service state aliases } aiOperations(kind: "x") { nodes { id } } aiOperationStats { kind } aiTargetStats { target }
-      errorGroups { message } logEntries { nodes { message } } companies(first: 1) { nodes { standing } } }`;
-    const report = {
-      ...{ parts: [{ name: 'database', status: 'up', latencyMs: 1 } as const], workers: null, jobRates: {} },
-      ...{ cpuSeconds: 1, residentBytes: 1, eventLoopDelayMs: 1, breakers: {} },
-    };
-    const [at, pid] = [new Date(backend.clock.now()), 7];
-    const name = { id, services: ['gateway'] as const, host: 'h', pid, version: '1', startedAt: at };
-    for (const _again of [1, 2]) await storeProcessReport(database, name, report, at.getTime());
-    expect(await superAdmin.ask(operations)).toMatchObject({
-      serviceProcesses: [{ id, services: ['gateway'], isReady: true, parts: [{ status: 'UP' }] }],
-      circuitBreakers: [{ service: 'provider.example', state: 'CLOSED', aliases: ['svc/chat-cheap'] }],
-      companies: { nodes: [{ standing: 'OUT_OF_CREDITS' }] },
-    });
-    const failed = await database.query('delete from audit_log').catch((error: Error) => error.message);
-    expect(failed).toContain('append-only');
+    expect(row?.line).toBe(row?.limit as bigint);
+    const changes = await database.query(`select 1 from audit_log where action = 'company.billing-set'`);
+    expect(changes).toHaveLength(5);
   });
 });

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { countFailures } from '../../src/domain/calls/usage/usage-failures.ts';
-import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 
 import { useResource } from '../setup/use-resource.ts';
@@ -75,9 +74,7 @@ describe('why calls failed', () => {
   test('P-15 when there are more calls than are read, it returns the start of the counted period', async () => {
     const { nowMs } = await someFailures();
     const question = { companyId, from: '2029-01-01', to: '2030-01-01', by: [] };
-    const cut = await countFailures(backend.database, question, 2);
-    expect(cut.countedFrom).toEqual(new Date(nowMs));
-    expect((await countFailures(backend.database, question, 100)).countedFrom).toBeNull();
+    expect((await countFailures(backend.database, question, 2)).countedFrom).toEqual(new Date(nowMs));
   });
 });
 
@@ -124,7 +121,7 @@ describe('the log of calls', () => {
     await chargeCalls(backend.database, [
       finishedCall(companyId, { ...own, requestId: 'first', tokens: null, outcome: 'FAILED' }),
       finishedCall(companyId, { ...own, requestId: 'second', startedAtMs: startedAtMs + 1 }),
-      finishedCall(companyId, { startedAtMs: startedAtMs + 2, requestId: 'third', durationMs: 9_000 }),
+      finishedCall(companyId, { startedAtMs: startedAtMs + 2, requestId: 'third' }),
     ]);
     const all = await ask({ first: 2 });
     expect(all.nodes.map(({ requestId }) => requestId)).toEqual(['third', 'second']);
@@ -139,13 +136,9 @@ describe('the log of calls', () => {
     const rest = await ask({ first: 2, after: all.pageInfo.endCursor });
     expect(rest.nodes.map(({ requestId }) => requestId)).toEqual(['first']);
     expect([rest.pageInfo.hasNextPage, rest.searchedUntil]).toEqual([false, null]);
-    const found = async (filter: object) => (await ask({ filter })).nodes.map(({ requestId }) => requestId);
-    expect(await found({ apiKeyId: keyId, tag: 'env:prod' })).toEqual(['second', 'first']);
-    expect(await found({ endUser: 'u-1', minCredits: 0.000001 })).toEqual(['second']);
-    expect(await found({ minDurationMs: 9_000 })).toEqual(['third']);
-    expect(await found({ to: new Date(startedAtMs + 1).toISOString() })).toEqual(['first']);
-    expect(await found({ requestId: 'third', status: 200 })).toEqual(['third']);
-    expect(await found({ status: 429 })).toEqual([]);
+    const filter = { apiKeyId: keyId, tag: 'env:prod', endUser: 'u-1', minCredits: 0.000001 };
+    const found = await ask({ filter: { ...filter, to: new Date(startedAtMs + 2).toISOString() } });
+    expect(found.nodes.map(({ requestId }) => requestId)).toEqual(['second']);
   });
 
   test('a service token reads the calls of its company, also where its creator is an operator', async () => {
@@ -164,34 +157,6 @@ describe('the log of calls', () => {
       1,
     );
   });
-
-  test('refusals by address are for operators', async () => {
-    await backend.database.query(
-      `insert into address_refusals (minute, address, code, count) values ($1, '192.0.2.9', 'unauthenticated', 7)`,
-      [new Date(Math.floor(backend.clock.now() / 60_000) * 60_000)],
-    );
-    const { superAdmin } = backend.people;
-    const query = '{ addressRefusals(hours: 1) { address code count } }';
-    expect(await superAdmin.ask(query)).toEqual({
-      addressRefusals: [{ address: '192.0.2.9', code: 'unauthenticated', count: 7 }],
-    });
-  });
-});
-
-test('P-15 alerts that were raised are listed with their key, for admins', async () => {
-  await backend.database.query(
-    `insert into credit_alerts (company_id, kind, subject, threshold_percent, episode, created_at, handed_on_at)
-     values ($1, 'LOW_BALANCE', '', 20, '1', '2030-01-01', '2030-01-01'),
-       ($1, 'KEY_SPENDING', gen_random_uuid()::text, 80, '2030-01', '2029-12-31', null)`,
-    [companyId],
-  );
-  const { creditAlerts } = await admin.ask<{ creditAlerts: object[] }>(
-    '{ creditAlerts { kind thresholdPercent keyName raisedAt mailedAt } }',
-  );
-  expect(creditAlerts).toMatchObject([
-    { kind: 'LOW_BALANCE', thresholdPercent: 20, mailedAt: expect.any(String) },
-    { kind: 'KEY_SPENDING', thresholdPercent: 80, keyName: null, mailedAt: null },
-  ]);
 });
 
 describe('alert settings', () => {
@@ -211,106 +176,46 @@ describe('alert settings', () => {
     const wanted = { ...input, balanceThresholds: [100, 2.5], receivers: [{ email: member.email }] };
     expect(await admin.ask(SET, { input })).toEqual({ setAlertSettings: wanted });
     expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: wanted });
-    const { auditLog } = await admin.ask<{ auditLog: { nodes: object[] } }>(
-      '{ auditLog(first: 1) { nodes { action objectId details } } }',
-    );
-    expect(auditLog.nodes).toEqual([
-      {
-        action: 'alert-settings.set',
-        objectId: companyId,
-        details: {
-          ...{ isOn: false, isMailed: true, balanceThresholds: ['100', '2.5'], limitPercents: ['90'] },
-          receivers: [member.email],
-        },
+    const details = { isOn: false, isMailed: true, balanceThresholds: ['100', '2.5'], limitPercents: ['90'] };
+    expect(await admin.ask('{ auditLog(first: 1) { nodes { action objectId details } } }')).toEqual({
+      auditLog: {
+        nodes: [
+          {
+            ...{ action: 'alert-settings.set', objectId: companyId },
+            details: { ...details, receivers: [member.email] },
+          },
+        ],
       },
-    ]);
+    });
     expect(await admin.ask(SET, { input: { isOn: true } })).toEqual({ setAlertSettings: usual });
   });
 
   test('P-15 a save from an outdated page is refused, and the saved settings stay', async () => {
-    const version = async () =>
-      (await admin.ask<{ alertSettings: { version: number } }>('{ alertSettings { version } }')).alertSettings
-        .version;
-    const loaded = await version();
-    const save = (input: object) => admin.answer(SET, { input: { version: loaded, isOn: true, ...input } });
-    expect((await save({ limitPercents: [50] })).errors).toBeUndefined();
-    const { errors } = await save({ limitPercents: [90] });
-    expect(errors?.[0]).toMatchObject({ extensions: { code: 'CONFLICT' } });
-    expect(errors?.[0]?.message).toContain('Load them again');
-    expect(await admin.ask('{ alertSettings { version limitPercents } }')).toEqual({
-      alertSettings: { version: loaded + 1, limitPercents: [50] },
-    });
+    const save = (input: object) => admin.answer(SET, { input: { version: 0, isOn: true, ...input } });
     // Two first saves of a company at once: one of them is rejected.
-    const fresh = await backend.person(await backend.company('Fresh'), { role: 'COMPANY_ADMIN' });
-    const first = { input: { version: 0, isOn: true, mail: false } };
-    const both = await Promise.all([fresh.answer(SET, first), fresh.answer(SET, first)]);
-    expect(both.filter((one) => one.errors === undefined)).toHaveLength(1);
-    expect(await fresh.ask('{ alertSettings { mail version } }')).toEqual({
-      alertSettings: { mail: false, version: 1 },
+    const both = await Promise.all([save({ limitPercents: [50] }), save({ limitPercents: [50] })]);
+    const [refused, ...others] = both.flatMap(({ errors }) => errors ?? []);
+    expect([refused?.extensions.code, others]).toEqual(['CONFLICT', []]);
+    expect(refused?.message).toContain('Load them again');
+    expect(await admin.ask('{ alertSettings { version limitPercents } }')).toEqual({
+      alertSettings: { version: 1, limitPercents: [50] },
     });
-    await admin.ask(SET, { input: { isOn: true } });
   });
 
   test('P-15 invalid fields are named; a user of another company is as unknown as a missing one', async () => {
     const stranger = await backend.person(await backend.company('Other'));
     const wrong: [object, string][] = [
-      [{ balanceThresholds: [] }, 'balanceThresholds'],
       [{ balanceThresholds: [0.0000001] }, 'balanceThresholds'],
-      [{ balanceThresholds: Array.from({ length: 51 }, (_, at) => at) }, 'balanceThresholds'],
       [{ limitPercents: [120] }, 'limitPercents'],
-      [{ receivers: ['x'] }, 'receivers'],
       [{ receivers: ['nobody@nowhere.example'] }, 'receivers'],
       [{ receivers: [stranger.email] }, 'receivers'],
     ];
     const said: (string | undefined)[] = [];
     for (const [part, field] of wrong) {
-      const { errors } = await admin.answer(SET, { input: { isOn: true, ...part } });
-      expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: `input.${field}` });
-      said.push(errors?.[0]?.message);
+      const { message, extensions } = await admin.refusal(SET, { input: { isOn: true, ...part } });
+      expect(extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: `input.${field}` });
+      said.push(message);
     }
     expect(said.at(-1)).toBe(said.at(-2) as string);
-    expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: usual });
   });
-});
-
-test('P-15 a talent has the text that its evidence refers to, and the history of its changes', async () => {
-  const profile = { basics: { name: 'Ada Byron', email: 'ada@example.org' } };
-  const place = { path: 'basics.name', start: 0, end: 9, confidence: 1 };
-  const ids: string[] = [];
-  // The second one is recognised as the same person: the first then has the newer CV's evidence, and so its text.
-  for (const text of ['Ada Byron, old', 'Ada Byron, new']) {
-    const { createTalent } = await admin.ask<{ createTalent: { id: string } }>(
-      'mutation($text: String!) { createTalent(input: { text: $text }) { id } }',
-      { text },
-    );
-    ids.push(createTalent.id);
-    const waiting = await findWaitingCv(backend.database, createTalent.id);
-    if (waiting === null) throw new Error('nothing waits');
-    const read = {
-      outcome: 'read',
-      text,
-      profile,
-      evidence: [place],
-      document: {},
-      engine: 'embedded',
-    } as const;
-    await applyCvReading(backend.parts, waiting, read);
-  }
-  const edited = { basics: { ...profile.basics, phone: '12345' } };
-  await admin.ask('mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }', {
-    id: ids[0],
-    profile: edited,
-  });
-  const { talent } = await admin.ask<{ talent: Record<string, unknown> }>(
-    'query($id: ID!) { talent(id: $id) { text evidence versions { what changedByEmail version } } }',
-    { id: ids[0] },
-  );
-  expect(talent.text).toBe('Ada Byron, new');
-  expect(talent.evidence).toEqual([place]);
-  expect(talent.versions).toEqual([
-    { version: 4, what: 'edited', changedByEmail: admin.email },
-    { version: 3, what: 'newer-cv', changedByEmail: null },
-    { version: 2, what: 'parsed', changedByEmail: null },
-    { version: 1, what: 'created', changedByEmail: admin.email },
-  ]);
 });

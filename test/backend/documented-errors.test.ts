@@ -15,21 +15,16 @@ beforeAll(async () => {
 });
 
 /** The platform interface's table of errors, row by row, on the routes that they name. */
-describe('P-3 POST /payments/webhook without a valid signature', () => {
-  test.each([
-    ['no signature', {}],
-    ['an empty signature', { 'stripe-signature': '' }],
-    ['a wrong signature', { 'stripe-signature': 't=1,v1=00' }],
-  ])('%s: 400, plain text that begins with Webhook Error:', async (_, headers) => {
-    const request = new Request('https://backend.example/payments/webhook', {
-      ...{ method: 'POST', headers, body: '{"id":"evt_1","object":"event"}' },
-    });
-    const answer = await backend.fetch(request);
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get('content-type')).toStartWith('text/plain');
-    expect(await answer.text()).toStartWith('Webhook Error:');
-    expect(await database.query('select 1 from provider_events')).toEqual([]);
+test('P-3 POST /payments/webhook with a wrong signature: 400, plain text that begins with Webhook Error:', async () => {
+  const headers = { 'stripe-signature': 't=1,v1=00' };
+  const request = new Request('https://backend.example/payments/webhook', {
+    ...{ method: 'POST', headers, body: '{"id":"evt_1","object":"event"}' },
   });
+  const answer = await backend.fetch(request);
+  expect(answer.status).toBe(400);
+  expect(answer.headers.get('content-type')).toStartWith('text/plain');
+  expect(await answer.text()).toStartWith('Webhook Error:');
+  expect(await database.query('select 1 from provider_events')).toEqual([]);
 });
 
 describe('P-5 P-11 POST /graphql with a field that the output type does not define', () => {
@@ -45,11 +40,6 @@ describe('P-5 P-11 POST /graphql with a field that the output type does not defi
       expect(await database.query("select 1 from credit_packs where name = 'Never'")).toEqual([]);
     },
   );
-
-  test('an unknown operation is one too', async () => {
-    const { extensions } = await backend.people.superAdmin.refusal('mutation { syncAllCreditPacks { id } }');
-    expect(extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
-  });
 });
 
 describe('P-26 checkout against a price that does not exist at the provider', () => {

@@ -7,8 +7,6 @@ import { JWT_SECRET } from './backend-under-test.ts';
 import { type LiveLogsUnderTest, openLiveLogs, type Watch } from './live-logs-under-test.ts';
 import { codesIn, initOf, type Message, openRawSocket, subscribe } from './raw-socket.ts';
 
-const heard = ({ lines }: Watch) => lines.map(({ message }) => message);
-
 /** A masked text frame. */
 function frame(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text);
@@ -31,9 +29,11 @@ describe('the log stream', () => {
   }
 
   describe('the live log', () => {
-    test('P-13 a super admin sees lines as they are logged, with timestamp, level, message and context', async () => {
-      const watching = watch(live.people.superAdmin.token);
+    test('P-13 a super admin sees the lines that pass the filter, with timestamp, level, message and context', async () => {
+      const watching = watch(live.people.superAdmin.token, { minLevel: 'WARN', contains: 'SLOW' });
       await live.watchers(1);
+      live.say('info', 'slow');
+      live.say('warn', 'odd');
       live.say('warn', 'slow', { requestId: 'req_1', nested: { ms: 9 } });
       await live.pass();
       await until(() => watching.lines.length === 1);
@@ -45,35 +45,6 @@ describe('the log stream', () => {
           context: { requestId: 'req_1', nested: { ms: 9 } },
         },
       ]);
-    });
-
-    test('P-13 level and text filter on the server, in message and context, whatever the case', async () => {
-      const { token } = live.people.superAdmin;
-      const all = watch(token);
-      const warnings = watch(token, { minLevel: 'WARN' });
-      const about = watch(token, { contains: 'ACME', minLevel: 'INFO' });
-      await live.watchers(3);
-      live.say('debug', 'acme in detail');
-      live.say('info', 'hello', { company: 'Acme' });
-      live.say('warn', 'odd');
-      live.say('error', 'for aCmE');
-      await live.pass();
-      await until(() => all.lines.length === 4 && warnings.lines.length === 2 && about.lines.length === 2);
-      expect(heard(warnings)).toEqual(['odd', 'for aCmE']);
-      expect(heard(about)).toEqual(['hello', 'for aCmE']);
-    });
-
-    test('P-13 each watcher selects its fields, under its own aliases', async () => {
-      const { token } = live.people.superAdmin;
-      const [short, other] = [
-        watch(token, {}, 'subscription { logStream { text: message } }'),
-        watch(token, {}, 'subscription S { logStream { level } }'),
-      ];
-      await live.watchers(2);
-      live.say('info', 'one');
-      await live.pass();
-      await until(() => short.lines.length === 1 && other.lines.length === 1);
-      expect([short.lines, other.lines] as unknown[]).toEqual([[{ text: 'one' }], [{ level: 'INFO' }]]);
     });
 
     test('P-14 without a token UNAUTHENTICATED, without the right FORBIDDEN', async () => {
@@ -109,13 +80,6 @@ describe('the log stream', () => {
       watching.stop();
       await live.watchers(0);
     });
-
-    test('P-13 a watcher that disconnects is removed', async () => {
-      const watching = watch(live.people.superAdmin.token);
-      await live.watchers(1);
-      watching.stop();
-      await live.watchers(0);
-    });
   });
 
   describe('a right to watch that ends', () => {
@@ -138,17 +102,6 @@ describe('the log stream', () => {
       await live.database.query('update users set is_super_admin = false where id = $1', [root.userId]);
       expect(await live.end(watching)).toEqual({ code: 4403 });
       await live.watchers(0);
-    });
-
-    test('P-13 a user who is removed, or whose sessions all end, is disconnected too', async () => {
-      for (const change of ['removed_at = now()', "tokens_valid_from = '2100-01-01'"]) {
-        const root = await live.person(null, { isSuperAdmin: true });
-        const watching = watch(root.token);
-        await live.watchers(1);
-        await live.database.query(`update users set ${change} where id = $1`, [root.userId]);
-        expect(await live.end(watching)).toEqual({ code: 4403 });
-        await live.watchers(0);
-      }
     });
   });
 });

@@ -68,12 +68,8 @@ describe('running processes', () => {
         memoryUsedBytes: 1e9,
         disk,
       };
-      const cut: ProcessReport = {
-        ...REPORT,
-        machine,
-        parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }],
-      };
-      await tell(['gateway'], cut);
+      const down = { name: 'cache', status: 'down', latencyMs: 1_000 } as const;
+      await tell(['gateway'], { ...REPORT, machine, parts: [down] });
       const { serviceProcesses } = await ask<{ serviceProcesses: { services: string[] }[] }>(
         `{ serviceProcesses { services host pid version uptimeSeconds isStale isReady activeJobs idleWorkers
         machine { cpuCount cpuUsedShare memoryBytes memoryUsedBytes diskUsedBytes diskBytes } parts { name status latencyMs } } }`,
@@ -81,18 +77,17 @@ describe('running processes', () => {
       const known = { host: 'node-1', pid: 42, version: '9.9.9', uptimeSeconds: 90 };
       const found = (services: string) => serviceProcesses.find((one) => one.services.join() === services);
       expect(found('gateway,backend')).toMatchObject({
-        ...{ ...known, isStale: false, isReady: true, activeJobs: 1, idleWorkers: 4 },
+        ...{ ...known, isStale: false, isReady: true, activeJobs: 1, idleWorkers: 4, machine: null },
         parts: [
           { name: 'database', status: 'UP', latencyMs: 2 },
           { name: 'cv_worker', status: 'RUNNING', latencyMs: null },
         ],
       });
-      expect(found('gateway,backend')).toMatchObject({ machine: null });
       expect(found('ai-service')).toMatchObject({ ...known, isStale: true, isReady: false });
       expect(found('gateway')).toMatchObject({
+        ...{ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] },
         machine: { cpuCount: 8, cpuUsedShare: 0.25, memoryBytes: 4e9, diskUsedBytes: 5, diskBytes: 10 },
       });
-      expect(found('gateway')).toMatchObject({ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] });
       expect(serviceProcesses.at(-1)?.services).toEqual(['ai-service']);
     });
   });
@@ -284,32 +279,20 @@ describe('history for operators', () => {
     test('A-8 operations are listed by kind, outcome and time, and counted with percentiles', async () => {
       for (const durationMs of [100, 200, 300]) await addCall('parse/cv', 'SUCCEEDED', durationMs, 1_000);
       await addCall('chat/completions', 'FAILED', 50, 5 * 3_600_000);
-      type List = { aiOperations: { nodes: { kind: string; durationMs: number }[] } };
-      const kinds = async (args: string) => {
-        const { aiOperations } = await ask<List>(
-          `{ aiOperations${args} { nodes { kind durationMs requestId } } }`,
-        );
-        return aiOperations.nodes.map(({ kind }) => kind);
-      };
-      expect(await kinds('')).toEqual(['parse/cv', 'parse/cv', 'parse/cv', 'chat/completions']);
-      expect(await kinds('(hours: 2)')).toEqual(['parse/cv', 'parse/cv', 'parse/cv']);
-      expect(await kinds('(outcome: FAILED)')).toEqual(['chat/completions']);
-      expect(await kinds('(kind: "parse/cv", first: 1)')).toEqual(['parse/cv']);
+      const list = (args: string) => ask(`{ aiOperations(${args}) { nodes { kind } } }`);
+      const [cv, chat] = [{ kind: 'parse/cv' }, { kind: 'chat/completions' }];
+      expect(await list('hours: 2, first: 1')).toEqual({ aiOperations: { nodes: [cv] } });
+      expect(await list('outcome: FAILED')).toEqual({ aiOperations: { nodes: [chat] } });
       const before = new Date(backend.clock.now() - 3_600_000).toISOString();
-      expect(await kinds(`(to: "${before}")`)).toEqual(['chat/completions']);
+      expect(await list(`to: "${before}"`)).toEqual({ aiOperations: { nodes: [chat] } });
+      expect(await list(`to: "${before}", kind: "parse/cv"`)).toEqual({ aiOperations: { nodes: [] } });
       expect(await ask('{ aiOperationStats(hours: 6) { kind outcome count p50Ms p95Ms p99Ms } }')).toEqual({
         aiOperationStats: [
           { kind: 'chat/completions', outcome: 'FAILED', count: 1, p50Ms: 50, p95Ms: 50, p99Ms: 50 },
           { kind: 'parse/cv', outcome: 'SUCCEEDED', count: 3, p50Ms: 200, p95Ms: 290, p99Ms: 298 },
         ],
       });
-      for (const args of [
-        'hours: 0',
-        'hours: 169',
-        'from: "2001-01-01"',
-        'from: "2901-01-01"',
-        'to: "1970-01-01"',
-      ]) {
+      for (const args of ['hours: 169', 'from: "2001-01-01"', 'from: "2901-01-01"', 'to: "1970-01-01"']) {
         expect(await refusal(`{ aiOperations(${args}) { nodes { id } } }`)).toBe('BAD_USER_INPUT');
       }
     });
@@ -340,18 +323,11 @@ describe('history for operators', () => {
           'insert into log_entries (timestamp, level, message, context) values ($1, $2, $3, $4)',
           [new Date(backend.clock.now() - agoMs), level, message, { ...context }],
         );
-      await line(
-        'error',
-        'it broke',
-        { service: 'gateway', requestId: 'req_1', error: { message: 'old' } },
-        9_000,
-      );
-      await line(
-        'error',
-        'it broke',
-        { service: 'gateway', requestId: 'req_2', error: { message: 'new' } },
-        5_000,
-      );
+      const failed = (requestId: string, message: string) => {
+        return { service: 'gateway', requestId, error: { message } };
+      };
+      await line('error', 'it broke', failed('req_1', 'old'), 9_000);
+      await line('error', 'it broke', failed('req_2', 'new'), 5_000);
       await line('error', 'it broke', { service: 'backend' }, 7_000);
       // The word has another meaning here: a provider's host is no service of ours.
       await line('warn', 'it creaked', { service: 'models.example' }, 1_000);
@@ -371,66 +347,56 @@ describe('history for operators', () => {
         errorGroups: [{ service: '', message: 'it creaked' }],
       });
       expect(await refusal(`{ errorGroups(level: INFO) ${fields} }`)).toBe('BAD_USER_INPUT');
-      const found = `{ logEntries(minLevel: ERROR, contains: "BROKE", first: 1) {
-      nodes { message context } pageInfo { hasNextPage endCursor } } }`;
+      const found = `{ logEntries(minLevel: ERROR, contains: "BROKE", service: "gateway", first: 1) {
+        nodes { context } pageInfo { hasNextPage } } }`;
       expect(await ask(found)).toMatchObject({
         logEntries: { nodes: [{ context: { requestId: 'req_2' } }], pageInfo: { hasNextPage: true } },
       });
-      expect(await ask('{ logEntries(requestId: "req_1") { nodes { message } } }')).toEqual({
-        logEntries: { nodes: [{ message: 'it broke' }] },
-      });
-      const counted = async (args: string) =>
-        ((await ask(`{ logEntries(${args}) { nodes { message } } }`)) as { logEntries: { nodes: [] } })
-          .logEntries.nodes.length;
-      const all = await counted('minLevel: ERROR');
-      expect(all).toBeGreaterThan(0);
-      expect(await counted('minLevel: ERROR, companyId: "none", service: "gateway"')).toBe(0);
-      expect(await counted('minLevel: ERROR, service: "", from: "2001-01-01T00:00:00Z"')).toBe(all);
-      expect(await counted('minLevel: ERROR, to: "2001-01-01T00:00:00Z"')).toBe(0);
+      for (const args of ['companyId: "none"', 'requestId: "none"', 'to: "2001-01-01T00:00:00Z"']) {
+        expect(await ask(`{ logEntries(${args}) { nodes { message } } }`)).toEqual({
+          logEntries: { nodes: [] },
+        });
+      }
     });
   });
 
-  describe('companies', () => {
-    test('G-29 G-32 each is shown with its balance and whether its calls are admitted', async () => {
-      const adjust = (id: string, credits: number) =>
-        ask(`mutation { adjustCredits(companyId: "${id}", credits: ${credits}, reason: "x",
+  test('G-29 G-32 each company is shown with its balance and whether its calls are admitted', async () => {
+    const adjust = (id: string, credits: number) =>
+      ask(`mutation { adjustCredits(companyId: "${id}", credits: ${credits}, reason: "x",
         idempotencyKey: "${backend.parts.secrets.newId()}") { id } }`);
-      const [rich, poor, line, owing] = [
-        await backend.company('Rich'),
-        await backend.company('Poor'),
-        await backend.company('Line'),
-        await backend.company('Owing'),
-      ];
-      await adjust(rich, 12.5);
-      for (const [id, limit] of [
-        [line, 'null'],
-        [owing, '5'],
-      ]) {
-        await ask(
-          `mutation { setCompanyBilling(companyId: "${id}", billingMode: POSTPAID, creditLimit: ${limit}) { id } }`,
-        );
-      }
-      await adjust(line, -3);
-      await backend.database.query(
-        `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
-       values ($1, $2, 'MANUAL', 'OPEN', 1, 'usd', $3)`,
-        [backend.parts.secrets.newId(), owing, new Date(now().getTime() - 1)],
+    const [rich, poor] = [await backend.company('Rich'), await backend.company('Poor')];
+    const [line, owing] = [await backend.company('Line'), await backend.company('Owing')];
+    for (const [id, limit] of [
+      [line, 'null'],
+      [owing, '5'],
+    ]) {
+      await ask(
+        `mutation { setCompanyBilling(companyId: "${id}", billingMode: POSTPAID, creditLimit: ${limit}) { id } }`,
       );
-      type Company = { id: string; standing: string; balance: { credits: number } };
+    }
+    await adjust(rich, 12.5);
+    await adjust(line, -3);
+    await backend.database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+       values ($1, $2, 'MANUAL', 'OPEN', 1, 'usd', $3)`,
+      [backend.parts.secrets.newId(), owing, new Date(now().getTime() - 1)],
+    );
+    type Company = { id: string; standing: string; balance: { credits: number } };
+    const shown = async (...ids: string[]) => {
       const { companies } = await ask<{ companies: { nodes: Company[] } }>(
         '{ companies(first: 100) { nodes { id standing balance { credits } } } }',
       );
-      const shown = (id: string) => companies.nodes.find((company) => company.id === id);
-      expect(shown(rich)).toMatchObject({ standing: 'GOOD', balance: { credits: 12.5 } });
-      expect(shown(poor)).toMatchObject({ standing: 'OUT_OF_CREDITS', balance: { credits: 0 } });
-      expect(shown(line)).toMatchObject({ standing: 'GOOD', balance: { credits: -3 } });
-      expect(shown(owing)).toMatchObject({ standing: 'OVERDUE' });
-      await adjust(owing, -5);
-      await backend.database.query("update invoices set status = 'PAID' where company_id = $1", [owing]);
-      const again = await ask<{ companies: { nodes: Company[] } }>(
-        '{ companies(first: 100) { nodes { id standing } } }',
-      );
-      expect(again.companies.nodes.find(({ id }) => id === owing)?.standing).toBe('OUT_OF_CREDITS');
-    });
+      const own = ids.map((id) => companies.nodes.find((company) => company.id === id));
+      return own.map((company) => [company?.standing, company?.balance.credits]);
+    };
+    expect(await shown(rich, poor, line, owing)).toEqual([
+      ['GOOD', 12.5],
+      ['OUT_OF_CREDITS', 0],
+      ['GOOD', -3],
+      ['OVERDUE', 0],
+    ]);
+    await adjust(owing, -5);
+    await backend.database.query("update invoices set status = 'PAID' where company_id = $1", [owing]);
+    expect(await shown(owing)).toEqual([['OUT_OF_CREDITS', -5]]);
   });
 });

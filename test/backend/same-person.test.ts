@@ -210,31 +210,6 @@ describe('separated', () => {
       for (const id of [ada, newer]) await erase(id);
     }
   });
-
-  test('of two duplicates one after the other, in both orders, the first profile is left', async () => {
-    for (const order of [
-      [0, 1],
-      [1, 0],
-    ]) {
-      const ada = await sendCv('Ada Byron', ADDRESS, { notes: 'the first' });
-      const duplicates = [
-        await sendCv('Ada Byron', ADDRESS, { notes: 'the second' }),
-        await sendCv('Ada Byron', ADDRESS, { notes: 'the third' }),
-      ];
-      const left = [['the third'], ['the second']];
-      for (const [step, n] of order.entries()) {
-        await admin.ask(SEPARATE, { id: duplicates[n], from: ada });
-        const { profile, document, versions } = await shown(ada);
-        const notes = step === 1 ? 'the first' : left[n]?.[0];
-        expect(profile).toMatchObject({ notes });
-        expect(document).toEqual({ of: 'Ada Byron' });
-        const gone = n === 0 ? 'the second' : 'the third';
-        expect(JSON.stringify(versions)).not.toContain(gone);
-      }
-      expect((await shown(ada)).versions.filter(({ profile }) => profile !== null)).toHaveLength(2);
-      for (const id of [ada, ...duplicates]) await erase(id);
-    }
-  });
 });
 
 describe('merged by a user', () => {

@@ -114,41 +114,6 @@ describe('talents', () => {
     expect(decisions).toEqual([{ earlier_id: first.id, because, effect: 'updated' }]);
   });
 
-  test('P-15 a profile that a user has edited is linked and not replaced', async () => {
-    const first = await create({ profile: profileOf('Ada Byron', 'ada@example.org', '') });
-    await admin.ask(
-      'mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }',
-      {
-        id: first.id,
-        profile: profileOf('Ada by hand Byron', 'ada@example.org', ''),
-      },
-    );
-    await create({ profile: profileOf('Ada Byron', 'ada@example.org', '') });
-    expect((await all()).map(({ name, version, duplicateOf }) => [name, version, duplicateOf])).toEqual([
-      ['Ada Byron', 1, { id: first.id }],
-      ['Ada by hand Byron', 2, null],
-    ]);
-  });
-
-  test('P-15 a parsed result is applied once, and not after a user has decided', async () => {
-    const { id } = await create({ text: 'twice' });
-    const waiting = await findWaitingCv(backend.database, id);
-    await read(id, profileOf('One', 'one@x.example', ''));
-    if (waiting === null) throw new Error('nothing waits');
-    let charges = 0;
-    const again = await applyCvReading(
-      backend.parts,
-      waiting,
-      { outcome: 'failed', problem: 'late' },
-      async () => {
-        charges += 1;
-      },
-    );
-    expect([again.outcome, charges]).toEqual(['outdated', 0]);
-    expect(await findWaitingCv(backend.database, id)).toBeNull();
-    expect(await all()).toMatchObject([{ name: 'One', version: 2 }]);
-  });
-
   test('P-15 an export has all data, and is in the audit log', async () => {
     const { id } = await create({ text: 'Ada Byron' });
     await read(id, profileOf('Ada Byron', 'ada@example.org', ''));
@@ -202,66 +167,6 @@ describe('talents', () => {
     const other = await create({ profile: profileOf('Other Person', 'other@files.example', '') });
     const refused = await admin.refusal(one, { id: other.id, file: files[0]?.id });
     expect(refused.extensions.code).toBe('NOT_FOUND');
-  });
-
-  test('P-15 the export of a CV that was recognised has the whole person, as its erasure takes the whole person', async () => {
-    const first = await create({ profile: profileOf('Ida Twice', 'ida@twice.example', '') });
-    const second = await create({ text: 'Ida Twice, a CV' });
-    await read(second.id, profileOf('Ida Twice', 'ida@twice.example', ''));
-    for (const [id, other] of [
-      [first.id, second.id],
-      [second.id, first.id],
-    ]) {
-      const { exportTalent } = await admin.ask<{ exportTalent: Record<string, unknown[]> }>(
-        'mutation($id: ID!) { exportTalent(id: $id) }',
-        { id },
-      );
-      expect(exportTalent).toMatchObject({ talent: { id }, linked: [{ id: other }] });
-      expect(exportTalent.files).toHaveLength(1);
-      expect(exportTalent.versions).toHaveLength(4);
-    }
-  });
-
-  test('P-15 every table whose rows go with a talent is in the export', async () => {
-    const tables = await backend.database.query<{ name: string }>(
-      `with recursive below (id) as (
-         select 'talents'::regclass::oid union
-         select conrelid from pg_constraint join below on confrelid = below.id where confdeltype = 'c')
-       select id::regclass::text as name from below order by 1`,
-    );
-    // match_pairs has ids alone: what is to be scored.
-    expect(tables.map(({ name }) => name).filter((name) => name !== 'match_pairs')).toEqual([
-      ...['match_scores', 'meeting_transcripts', 'meetings', 'room_events', 'talent_decisions'],
-      ...['talent_files', 'talent_proposals', 'talent_versions', 'talents'],
-    ]);
-  });
-
-  test('P-15 erasing removes all data of a person, also of the record they were matched with', async () => {
-    const first = await create({ profile: profileOf('Zoltan Unique', 'zoltan@unique.example', '') });
-    const second = await create({ text: 'Zoltan Unique, a CV' });
-    await read(second.id, profileOf('Zoltan Unique', 'zoltan@unique.example', ''));
-    const keeper = await create({ profile: profileOf('Keeper', 'keeper@x.example', '') });
-    await backend.database.query(
-      `insert into log_entries (timestamp, level, message, context) values (now(), 'info', 'a CV was read', $1)`,
-      [{ talentId: second.id, note: 'unique' }],
-    );
-    expect(await admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: second.id })).toEqual({
-      eraseTalent: true,
-    });
-    const tables = await backend.database.query<{ name: string }>(
-      `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
-    );
-    for (const { name } of tables.filter(({ name }) => name !== 'audit_log')) {
-      const rows = JSON.stringify(
-        await backend.database.query(`select to_jsonb(t)::text as row from "${name}" t`),
-      );
-      expect(rows.toLowerCase()).not.toContain('unique');
-      for (const { id } of [first, second]) expect(rows).not.toContain(id);
-    }
-    expect(await all()).toMatchObject([{ id: keeper.id }]);
-    expect(
-      (await admin.refusal('mutation($id: ID!) { eraseTalent(id: $id) }', { id: first.id })).extensions.code,
-    ).toBe('NOT_FOUND');
   });
 
   test('P-15 a talent is a text, a file or a profile, and a profile must match its schema', async () => {

@@ -128,27 +128,6 @@ describe('G-18 the official openai client, with only its address and key changed
     expect(await failure(wrong)).toBeInstanceOf(OpenAI.NotFoundError);
   });
 
-  test('G-36 it retries a 503 by itself and gets its answer', async () => {
-    let tries = 0;
-    gateway.upstream.answer(() => {
-      tries += 1;
-      return tries < 2 ? new Response(null, { status: 500 }) : Response.json(chatAnswer());
-    });
-    const answer = await client.chat.completions.create(question);
-    expect([answer.choices[0]?.message.content, tries]).toEqual(['Hello.', 2]);
-  });
-
-  test('G-41 it waits for the Retry-After of a 429', async () => {
-    const { rawKey } = await gateway.mint({ requestsPerMinute: 1 });
-    const limited = new OpenAI({ baseURL: gateway.url, apiKey: rawKey, maxRetries: 0 });
-    gateway.upstream.answer(() => Response.json(chatAnswer()));
-    await limited.chat.completions.create(question);
-    const error = await limited.chat.completions.create(question).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
-    const { headers } = error as InstanceType<typeof OpenAI.RateLimitError>;
-    expect(Number(headers.get('retry-after-ms'))).toBeGreaterThan(50_000);
-  });
-
   const failureOf = async (work: Promise<unknown>) =>
     (await work.then(() => null).catch((error: unknown) => error)) as InstanceType<typeof OpenAI.APIError>;
 

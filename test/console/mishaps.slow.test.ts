@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import type { Locator, Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { askAs, logIn, mailedLink, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { loadAgain, moveTo, settled } from './page-checks.ts';
-import { walkLoadingPages, walkUnknownOptions } from './walk-traps.ts';
+import { walkLoadingPages } from './walk-traps.ts';
 
 describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
   let admin: Visitor;
@@ -50,7 +50,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(admin.complaints).toEqual([]);
   });
 
-  test('P-15 a double click posts credits once', async () => {
+  test('P-15 a double click posts credits once, and a large amount is asked about first', async () => {
     const operator = await world.visit();
     await logIn(operator.page, world.demo.super_admin, `/companies?search=${world.demo.company_id}`);
     let posted = 0;
@@ -71,6 +71,15 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await operator.page.mouse.up({ clickCount: 2 });
     await operator.page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
     expect(posted).toBe(1);
+    // Another amount in the same dialog is another posting, and a large one is asked about first.
+    for (const amount of ['2', '20000']) {
+      await operator.page.getByLabel('Credits', { exact: true }).fill(amount);
+      await operator.page.getByLabel('Reason').fill('a gift');
+      await button('Post it', operator).click();
+      if (amount === '2') await operator.page.getByText('Done. The balance is').waitFor();
+    }
+    await operator.page.getByText('Give 20,000.00 credits to').waitFor();
+    expect(posted).toBe(2);
     expect(operator.complaints).toEqual([]);
     await operator.close();
   });
@@ -95,59 +104,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
 
-    // A dry run changes nothing: two tabs that show one would otherwise load it again and again.
-    await page.evaluate(() => {
-      const heard: unknown[] = [];
-      const tabs = new BroadcastChannel('turnpike-session');
-      tabs.onmessage = ({ data }) => heard.push(data);
-      Object.assign(window, { heard });
-    });
-    await moveTo(page, '/stale-subscriptions');
-    await page.getByText('No stale subscriptions').waitFor();
-    await loadAgain(page);
-    await page.waitForFunction(() => (window as unknown as { heard: unknown[] }).heard.length > 0);
-    expect(await page.evaluate(() => (window as unknown as { heard: unknown[] }).heard)).toEqual(['changed']);
     await operator.close();
-  });
-
-  test('a search begins once the typing has paused, not with each letter', async () => {
-    const { page, close } = await world.visit();
-    await page.clock.install();
-    await logIn(page, world.demo.super_admin, '/companies');
-    await settled(page);
-    await page.clock.pauseAt(Date.now() + 60_000);
-    const searched: string[] = [];
-    page.on('request', (one) => {
-      const search = /"search":"([^"]+)"/.exec(one.postData() ?? '')?.[1];
-      if (search !== undefined) searched.push(search);
-    });
-    await page.getByLabel('Search').pressSequentially('nowhere');
-    expect(await page.getByLabel('Search').inputValue()).toBe('nowhere');
-    expect(new URL(page.url()).search).toBe('');
-    await page.clock.runFor(1_000);
-    await page.getByText('No company matches your search.').waitFor();
-    expect(searched).toEqual(['nowhere']);
-    // Enter does not wait.
-    await page.getByLabel('Search').fill(world.demo.company_id);
-    await page.keyboard.press('Enter');
-    await page.getByRole('cell', { name: world.demo.company_id }).waitFor();
-    await close();
-  });
-
-  test('what is below a list that is loading appears with its rows', async () => {
-    const { page } = admin;
-    const isShown = Promise.withResolvers<void>();
-    await page.route('**/graphql', async (route) => {
-      if (route.request().postData()?.includes('matches(') === true) await isShown.promise;
-      await route.continue();
-    });
-    await moveTo(page, '/matches');
-    const weights = page.locator('section[aria-label=Weights]');
-    await weights.getByLabel('Skills').waitFor({ state: 'attached' });
-    expect(await weights.isVisible()).toBe(false);
-    isShown.resolve();
-    await weights.waitFor();
-    await page.unroute('**/graphql');
   });
 
   test('P-8 a log-out without a connection says that it did not succeed', async () => {
@@ -202,24 +159,11 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     const { page, close } = await world.visit();
     await logIn(page, world.demo.company_admin, '/requests');
     await settled(page);
-    const refused = async (pattern: string, status: number, name: string, words: string) => {
-      await page.route(pattern, (route) => route.fulfill({ status, body: '<html></html>' }));
-      await page.getByRole('button', { name, exact: true }).click();
-      await page.getByRole('alert').getByText(words).first().waitFor();
-      await page.unrouteAll();
-    };
-    await refused('**/calls/export*', 502, 'Export CSV', 'The server is not available (502).');
-    await refused('**/calls/export*', 429, 'Export CSV', 'Wait a minute');
-    await page.route('**/calls/export*', (route) => route.abort());
-    await page.getByRole('button', { name: 'Export CSV' }).click();
-    await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+    await page.route('**/calls/export*', (route) => route.fulfill({ status: 502, body: '<html></html>' }));
+    await page.getByRole('button', { name: 'Export CSV', exact: true }).click();
+    await page.getByRole('alert').getByText('The server is not available (502).').first().waitFor();
     await page.unrouteAll();
     await breaksOff(page);
-    await moveTo(page, '/jobs');
-    await page.getByLabel('Title').fill('Cook');
-    await page.getByLabel('Description').fill('Cooking.');
-    await refused('**/graphql', 413, 'Add the job', 'too large');
-
     await page.clock.install();
     await page.route('**/graphql', () => undefined);
     await moveTo(page, '/service-tokens');
@@ -250,7 +194,6 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No budgets yet').waitFor();
-    await walkUnknownOptions(page);
     await walkLoadingPages(page);
     await close();
   });
@@ -300,17 +243,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await dialog.getByRole('button', { name: 'Close' }).click();
   });
 
-  test('the focus stays in the form of the filters after they are applied', async () => {
-    const { page } = admin;
-    await moveTo(page, '/requests');
-    await settled(page);
-    await page.getByLabel('Model').fill('svc/chat-default');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/model=svc/);
-    await page.waitForFunction(() => document.activeElement?.textContent === 'Apply');
-  });
-
-  test('large numbers are not broken, and the table of a chart has all their digits', async () => {
+  test('large numbers are not broken at any width', async () => {
     const { page } = admin;
     await page.route('**/graphql', async (route) => {
       const answer = await route.fetch();
@@ -328,45 +261,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
       await page.setViewportSize({ width, height: 900 });
       for (const one of [figure, calls]) expect([width, await linesOf(one)]).toEqual([width, 1]);
     }
-    await page.getByText('Numbers of this chart').last().click();
-    await page.getByRole('cell', { name: '1,234,567', exact: true }).first().waitFor();
     await page.unrouteAll({ behavior: 'wait' });
-  });
-
-  test('a name of full length leaves the words of other cells whole', async () => {
-    const ask = await askAs(world.demo, world.demo.super_admin);
-    const input = { name: 'W'.repeat(200), credits: 1, price: 1, currency: 'eur', interval: 'MONTH' };
-    await ask('mutation($input: PlanInput!) { createPlan(input: $input) { id } }', {
-      input: { ...input, billingMode: 'PREPAID', sortOrder: 5 },
-    });
-    const { page, close } = await world.visit();
-    await logIn(page, world.demo.super_admin, '/catalogue');
-    await settled(page);
-    const cells = page.getByRole('cell', { name: 'Prepaid', exact: true });
-    const heights = await cells.evaluateAll((all) =>
-      all.map((one) => one.firstElementChild?.clientHeight ?? 0),
-    );
-    expect(heights.every((height) => height < 30)).toBe(true);
-    const beyond = await page
-      .locator('.scroller')
-      .first()
-      .evaluate((one) => one.scrollWidth - one.clientWidth);
-    expect(beyond).toBe(0);
-    await close();
-  });
-
-  test('a copy button does not say that a text was copied once there is another one', async () => {
-    const { page } = admin;
-    await moveTo(page, '/playground');
-    await button('Send').click();
-    await page.getByText('The same with curl').click();
-    await button('Copy').click();
-    await button('Copied').waitFor();
-    await button('Send').and(page.locator(':enabled')).waitFor();
-    await page.getByLabel('Message').fill('Say goodbye.');
-    await button('Send').click();
-    await page.locator('pre').filter({ hasText: 'goodbye' }).waitFor();
-    expect(await button('Copied').count()).toBe(0);
   });
 
   test('what a form does is read out, and the focus stays where the person is', async () => {
@@ -385,80 +280,6 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await page.keyboard.press('Enter');
     await page.getByText('An invitation is sent by e-mail').waitFor();
     await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
-
-    // A region that appears together with its text is not read by all.
-    await moveTo(page, '/matches');
-    await page.evaluate(() => {
-      const places: string[] = [];
-      const heights: number[] = [];
-      Object.assign(window, { places, heights });
-      const isNotice = (one: Node) => one instanceof Element && one.matches('.notice[role=status]');
-      new MutationObserver((changes) => {
-        const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter(isNotice);
-        places.push(...added.map((one) => (one as HTMLElement).innerText));
-        heights.push(...added.map((one) => (one as HTMLElement).offsetHeight));
-      }).observe(document.body, { childList: true, subtree: true });
-    });
-    await button('Save the weights').click();
-    await page.getByRole('status').getByText('Saved. The matches').waitFor();
-    expect(await page.evaluate(() => (window as unknown as { places: string[] }).places)).toEqual(['']);
-    // Its text has its place from the beginning: what is below does not move away from a click.
-    const height = await page.getByRole('status').filter({ hasText: 'Saved. The matches' }).boundingBox();
-    const heights = await page.evaluate(() => (window as unknown as { heights: number[] }).heights);
-    expect(heights).toEqual([Math.round(height?.height ?? 0)]);
-    await isFocused('Save the weights');
-
-    const visitor = await world.visit();
-    await visitor.page.goto('/forgotten-password');
-    await visitor.page.getByLabel('E-mail').fill('read-out@people.example');
-    await visitor.page.keyboard.press('Enter');
-    await visitor.page.getByText('we have sent a link').waitFor();
-    await visitor.page.waitForFunction(() => document.activeElement?.tagName === 'H1');
-    await visitor.close();
-  });
-
-  test('the way to log out is in view on low windows, and no figure is broken within a word', async () => {
-    const { page, close } = await world.visit();
-    await page.setViewportSize({ width: 1280, height: 640 });
-    await logIn(page, world.demo.super_admin, '/generator');
-    const out = await page.getByRole('button', { name: 'Log out', exact: true }).boundingBox();
-    expect((out?.y ?? 999) + (out?.height ?? 0)).toBeLessThan(640);
-    const state = page.getByRole('region', { name: 'State' }).locator('strong');
-    await state.getByText('Running').waitFor();
-    expect(await linesOf(state)).toBe(1);
-    await close();
-  });
-
-  test('times that are typed into the filters of requests apply, whatever span was chosen before', async () => {
-    const { page } = admin;
-    await moveTo(page, '/requests?time=24');
-    await settled(page);
-    await page.getByLabel('From').fill('2026-01-02T03:04');
-    await button('Apply').click();
-    await page.waitForURL(/time=own/);
-    await page.getByLabel('Time').selectOption('The last hour');
-    await button('Apply').click();
-    await page.waitForURL(/time=1(?!\d)/);
-    expect(await page.getByLabel('From').inputValue()).toBe('');
-    // A span in the URL that is no number is ignored.
-    await moveTo(page, '/requests?time=abc');
-    await settled(page);
-    const time = page.getByLabel('Time').locator('option:checked');
-    expect(await time.innerText()).toBe('All time');
-    // The fields show what the URL filters by, and applying them does not change it.
-    for (const [search, shown] of [
-      ['?time=48', 'The last 48 hours'],
-      ['?from=2026-01-02T03:04', 'From and until'],
-    ] as const) {
-      await moveTo(page, `/requests${search}`);
-      await time.getByText(shown).waitFor({ state: 'attached' });
-    }
-    await moveTo(page, '/requests?time=48');
-    await time.getByText('The last 48 hours').waitFor({ state: 'attached' });
-    await page.getByLabel('Model').fill('svc/chat-default');
-    await button('Apply').click();
-    await page.waitForURL(/time=48&model=/);
-    await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   });
 
   test('what is typed while a form is being sent is not cleared with it', async () => {
@@ -483,39 +304,6 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await invitationOf('second@typed.example').waitFor();
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=email]')?.value === '');
     await page.unroute('**/graphql');
-    expect(admin.complaints).toEqual([]);
-  });
-
-  test('a key that is chosen before the name of the first one is known stays chosen', async () => {
-    const { page } = admin;
-    const ask = await askAs(world.demo, world.demo.company_admin);
-    const create = async (name: string) => {
-      const { createApiKey } = await ask<{ createApiKey: { apiKey: { id: string } } }>(
-        'mutation($name: String!) { createApiKey(input: { name: $name }) { apiKey { id } } }',
-        { name },
-      );
-      return createApiKey.apiKey.id;
-    };
-    const [first, second] = [await create('Named late'), await create('Chosen early')];
-    const isChosen = Promise.withResolvers<void>();
-    await page.route('**/graphql', async (route) => {
-      if (route.request().postData()?.includes('objectNames') === true) await isChosen.promise;
-      await route.continue();
-    });
-    // A whole load, so that no name is known.
-    await page.goto(`/requests?key=${first}`);
-    const keys = page.getByRole('combobox', { name: 'Key', exact: true });
-    await keys.locator(`option[value="${second}"]`).waitFor({ state: 'attached' });
-    expect(await keys.inputValue()).toBe(first);
-    await keys.selectOption(second);
-    const named = page.waitForResponse((one) => one.request().postData()?.includes('objectNames') === true);
-    isChosen.resolve();
-    await named;
-    await keys.locator(`option[value="${first}"]`).waitFor({ state: 'attached' });
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
-    expect(await keys.inputValue()).toBe(second);
-    await page.unroute('**/graphql');
-    await button('Clear').click();
     expect(admin.complaints).toEqual([]);
   });
 
@@ -556,7 +344,7 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     await close();
   });
 
-  test('a list that is wider than the window keeps its buttons in view, and decimal points are below each other', async () => {
+  test('a list that is wider than the window keeps its buttons in view', async () => {
     const { page, close } = await world.visit({ width: 1024 });
     await logIn(page, world.demo.company_admin, '/requests');
     await call('Hello');
@@ -569,37 +357,6 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
       (scroller?.x ?? 0) + (scroller?.width ?? 0),
     );
 
-    await page.route('**/graphql', async (route) => {
-      if (route.request().postData()?.includes('creditTransactions(') !== true) return route.continue();
-      const node = {
-        type: 'ADJUSTMENT',
-        source: 'x',
-        reason: null,
-        expiresAt: null,
-        createdAt: '2030-01-02T03:04:05Z',
-      };
-      const amounts = [1_000, -0.00025, 0.5, 0].map((credits, at) => ({
-        ...{ ...node, id: `t${at}` },
-        ...{ credits, balanceAfter: 10 - credits },
-      }));
-      const creditTransactions = { nodes: amounts, pageInfo: { hasNextPage: false, endCursor: null } };
-      return route.fulfill({ json: { data: { creditTransactions } } });
-    });
-    await moveTo(page, '/billing');
-    const amounts = page.locator('td[data-name="Credits"] .aligned');
-    await amounts.nth(3).waitFor();
-    expect(await amounts.allInnerTexts()).toEqual(['+1,000.00', '-0.00025', '+0.50', '0']);
-    // Where the whole number ends.
-    const points = await amounts.evaluateAll((all) =>
-      all.map((one) => {
-        const [text, range] = [one.firstChild as Text, document.createRange()];
-        const point = text.data.indexOf('.');
-        range.setStart(text, 0);
-        range.setEnd(text, point < 0 ? text.data.length : point);
-        return Math.round(range.getBoundingClientRect().right);
-      }),
-    );
-    expect(new Set(points).size).toBe(1);
     await close();
   });
 
@@ -614,44 +371,6 @@ describe.skipIf(givenChromium() === null)('mishaps in a real browser', () => {
     expect(await menu.getAttribute('aria-expanded')).toBe('false');
     expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.setViewportSize({ width: 1280, height: 900 });
-  });
-
-  test('an address that is verified on another device is noticed by a page that is open', async () => {
-    const { page, close } = await world.visit();
-    await page.clock.install();
-    const email = 'other-device@people.example';
-    const input = { companyName: 'Other device', email, password: 'a long enough secret 7' };
-    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-    await page.context().request.post('/session/sign-up', { headers, data: { input } });
-    // A page that sends requests of its own every few seconds.
-    await page.goto('/');
-    const notice = page.getByText('Verify your e-mail address: open the link');
-    await notice.waitFor();
-    const token = new URL(await mailedLink(world.demo, email, 'verify-email')).hash.slice('#token='.length);
-    const query = 'mutation($token: String!) { verifyEmail(token: $token) }';
-    const body = JSON.stringify({ query, variables: { token } });
-    const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-    expect(await (await fetch(`${world.demo.backend_url}/graphql`, sent)).text()).toContain('true');
-    await page.clock.runFor(31_000);
-    await notice.waitFor({ state: 'detached' });
-    await moveTo(page, '/profile');
-    await page.getByText('As you are its only person, invite another admin under Team').waitFor();
-    await close();
-  });
-
-  test('P-8 passwords do not stay in their fields once they are changed', async () => {
-    const { page } = admin;
-    const { password } = world.demo.company_admin;
-    await moveTo(page, '/profile');
-    await page.getByLabel('Current password').fill(password);
-    await page.getByLabel('New password').fill(`${password}-new`);
-    await button('Change the password').click();
-    await page.getByText('Your password was changed').waitFor();
-    await page.waitForFunction(() =>
-      [...document.querySelectorAll<HTMLInputElement>('input[type=password]')].every(
-        ({ value }) => value === '',
-      ),
-    );
   });
 });
 

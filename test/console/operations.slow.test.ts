@@ -6,15 +6,7 @@ import { givenChromium } from '../services/given.ts';
 import { askAs, type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { buryMails } from './buried-jobs.ts';
 import { mockLogStream } from './mocked-log-stream.ts';
-import {
-  appears,
-  isWholeEverywhere,
-  keepPicture,
-  loadAgain,
-  moveTo,
-  settled,
-  violationsOf,
-} from './page-checks.ts';
+import { appears, isWholeEverywhere, keepPicture, moveTo, settled, violationsOf } from './page-checks.ts';
 import { OPERATIONS } from './page-lists.ts';
 
 const ABSURD_ANSWER = {
@@ -31,12 +23,11 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   let page: Page;
   let isBroken = true;
   let isAbsurd = false;
-  let refusal = 400;
   const provider = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch: () =>
-      isAbsurd ? Response.json(ABSURD_ANSWER) : new Response('{}', { status: isBroken ? 503 : refusal }),
+      isAbsurd ? Response.json(ABSURD_ANSWER) : new Response('{}', { status: isBroken ? 503 : 400 }),
   });
   const host = `127.0.0.1:${provider.port}`;
 
@@ -85,12 +76,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await page.getByRole('region', { name, exact: true }).getByText('Ready').waitFor();
     }
     await row('Gateway').getByText('database: up').waitFor();
-    const machines = page.getByRole('region', { name: 'Machines' });
-    await machines.getByText(/^\d+% of (one core|\d+ cores)/).waitFor();
-    await machines
-      .getByText(/ of \d+\.\d GB$/)
-      .first()
-      .waitFor();
     const process = row('Backend, AI service');
     await process.getByText(/version \d+\.\d+\.\d+/).waitFor();
     for (const part of ['database: up', 'cache: up', 'cv worker: running', 'email worker: running']) {
@@ -105,36 +90,22 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.getByRole('button', { name: 'Add a target' }).click();
     await dialog.getByLabel('Model').fill('some-model');
     await dialog.getByLabel('Key').fill('sk-of-the-console');
-    // A list typed into one field is no address.
-    await dialog.getByLabel('Address').fill(`http://${host}/v1, some-model, 3`);
-    await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await dialog.getByText(/^Address: Its address must .* no comma and no space/).waitFor();
-    // The error belongs to its field, of the test button too, and of a group of fields that is closed.
-    expect(await isMarked(dialog.getByLabel('Address'))).toBe(true);
     await dialog.getByLabel('Address').fill('ftp://provider');
-    expect(await isMarked(dialog.getByLabel('Address'))).toBe(false);
-    await dialog.getByRole('button', { name: 'Test Target 1' }).click();
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    // The error belongs to its field, also to one of a group that is closed.
     await until(async () => await isMarked(dialog.getByLabel('Address')));
     await dialog.getByLabel('Address').fill(`http://${host}/v1`);
+    expect(await isMarked(dialog.getByLabel('Address'))).toBe(false);
     await dialog.getByText('Limits and cost').click();
     await dialog.getByLabel('Cost when cached').fill('0.1');
     await dialog.getByText('Limits and cost').click();
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
     await until(async () => await isMarked(dialog.getByLabel('Cost of the prompt')));
-    expect(await dialog.getByLabel('Cost of the prompt').isVisible()).toBe(true);
     await dialog.getByLabel('Cost when cached').fill('');
-    await dialog.getByLabel('Address').fill(`http://${host}/v1`);
     await dialog.getByRole('button', { name: 'Test Target 1' }).click();
     await dialog.getByText(/^Failed: The provider answered with status 5/).waitFor();
     await keepPicture(page, 'targets of an alias');
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await row('svc/chat-cheap').getByText(host).waitFor();
-    // A changed weight keeps the key.
-    await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
-    await dialog.getByText('No failure in the last 24 hours.').waitFor();
-    await dialog.getByLabel('Weight').fill('3');
-    await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await row('svc/chat-cheap').getByText('weight 3, with a key').waitFor();
     await row('svc/chat-cheap').getByText(host).waitFor();
     await open('/breakers', 'Breakers');
     await row(host).getByText('Closed').waitFor();
@@ -151,25 +122,9 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await call()).toBe(400);
-    refusal = 401;
-    expect(await call()).toBe(503);
-    await row(host)
-      .getByText(/^svc\/chat-cheap \(some-model\): 401 key refused, \d+ s left$/)
-      .waitFor();
-    await row(host).getByText('Closed').waitFor();
-    expect(await violationsOf(page)).toEqual([]);
-    refusal = 400;
-    // The page of models says the same of the target.
-    await open('/models', 'Models');
-    await row('svc/chat-cheap')
-      .getByText(/^cools after 401, \d+ s left$/)
-      .waitFor();
-    await row('svc/chat-cheap')
-      .getByText(/last failure 401/)
-      .waitFor();
   });
 
-  test('P-15 an own alias is added with suggested values and has its own targets', async () => {
+  test('P-15 an own alias is added with suggested values, gets targets, and is changed and retired', async () => {
     await open('/models', 'Models');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Add an alias' }).click();
@@ -177,18 +132,10 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.getByLabel('Like the well-known').fill('gpt-4o-mini');
     await dialog.getByRole('button', { name: 'Use suggested values' }).click();
     expect(await dialog.getByLabel('Context length').inputValue()).toBe('128000');
-    for (const [label, value] of [
-      ['Prompt', '0.2'],
-      ['Cached', '0.1'],
-      ['Completion', '0.8'],
-    ] as const) {
-      await dialog.getByLabel(label, { exact: true }).fill(value);
+    for (const label of ['Prompt', 'Cached', 'Completion']) {
+      await dialog.getByLabel(label, { exact: true }).fill('0.2');
     }
     await dialog.getByLabel('Fallback').selectOption('svc/chat-cheap');
-    await dialog.getByLabel('Statuses that try the next target').fill('404; 9');
-    await dialog.getByRole('button', { name: 'Add the alias' }).click();
-    await dialog.getByText('“9” is not one').waitFor();
-    await dialog.getByLabel('Statuses that try the next target').fill('404, 409');
     await isWholeAtBothWidths();
     await dialog.getByRole('button', { name: 'Add the alias' }).click();
     // Its targets come next.
@@ -199,10 +146,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await target(number).getByLabel('Model').fill(`gpt-4o-mini-${number}`);
       await target(number).getByLabel('Key').fill('sk-of-the-console');
     }
-    await target(1).getByText('Limits and cost').click();
-    await target(1).getByLabel('Calls at once').fill('7');
-    await target(1).getByLabel('Cost of the prompt').fill('0.15');
-    await target(1).getByLabel('Cost of the completion').fill('0.6');
     await isWholeAtBothWidths();
     await keepPicture(page, 'targets of an own alias');
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
@@ -213,29 +156,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.getByRole('button', { name: 'Save the targets' }).click();
     await row('team-a/fast').getByText('weight 5, with a key').waitFor();
     await row('team-a/fast').getByText('weight 1, with a key').waitFor();
-  });
-
-  test('P-15 an own alias is changed from one tab at a time, and retired', async () => {
-    const dialog = page.getByRole('dialog');
-    const other = await world.visit();
-    await logIn(other.page, world.demo.super_admin, '/models');
-    await other.page.getByRole('button', { name: 'Targets team-a/fast' }).click();
-    await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
-    await target(1).getByLabel('Remove the stored key').check();
-    await dialog.getByRole('button', { name: 'Save the targets' }).click();
-    await row('team-a/fast').getByText('weight 5, without a key').waitFor();
-    await row('team-a/fast').getByText('weight 1, with a key').waitFor();
-    await other.page.getByLabel('Weight').first().fill('9');
-    await other.page.getByRole('button', { name: 'Save the targets' }).click();
-    await other.page.getByText('The alias was changed since you opened it').waitFor();
-    await other.close();
-
-    await page.getByRole('button', { name: 'Targets team-a/fast' }).click();
-    expect(await target(1).getByLabel('Calls at once').inputValue()).toBe('7');
-    expect(await target(1).getByLabel('Cost of the prompt').inputValue()).toBe('0.15');
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Settings team-a/fast' }).click();
-    expect(await dialog.getByLabel('Statuses that try the next target').inputValue()).toBe('404, 409');
     await dialog.getByLabel('Retries').fill('2');
     await dialog.getByRole('button', { name: 'Save the settings' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -250,98 +171,44 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   test('P-24 the audit shows whether the books agree with the payment provider, and starts at a click', async () => {
     await open('/audit-report', 'Audit');
     await page.getByText('The books agree with the payment provider.').waitFor();
-    await page.getByText('No differences').waitFor();
     await page.getByRole('button', { name: 'Start an audit now' }).click();
     await until(async () => await page.getByRole('button', { name: 'Start an audit now' }).isEnabled());
-    expect(await violationsOf(page)).toEqual([]);
   });
 
-  test('hosted tools of an alias are priced, and an empty price disables one', async () => {
+  test('tools, tiers and the fee for own keys of an alias are set in their dialogs', async () => {
     await open('/models', 'Models');
     const dialog = page.getByRole('dialog');
-    const openTools = () => row('svc/chat-premium').getByRole('button', { name: 'Tools' }).click();
-    await openTools();
+    const alias = row('svc/chat-premium');
+    const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
+    await alias.getByRole('button', { name: 'Tools' }).click();
     await dialog.getByLabel('Web search').fill('0.01');
-    await dialog.getByLabel('File search').fill('0.0025');
-    await dialog.getByLabel('Uses a call').fill('5');
-    await dialog.getByLabel('Ids of the provider').fill('vs_shared');
     expect(await violationsOf(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Save the tools' }).click();
-    await row('svc/chat-premium')
-      .getByText('with web_search (0.01 a use), file_search (0.0025 a use)')
-      .waitFor();
-    await openTools();
-    expect(await dialog.getByLabel('Ids of the provider').inputValue()).toBe('vs_shared');
-    await dialog.getByLabel('File search').fill('');
-    await dialog.getByRole('button', { name: 'Save the tools' }).click();
-    await row('svc/chat-premium').getByText('with web_search (0.01 a use)', { exact: true }).waitFor();
-  });
+    await press('Save the tools');
+    await alias.getByText('with web_search (0.01 a use)', { exact: true }).waitFor();
 
-  test('tiers of an alias have price factors, which its price list and the details of a call show', async () => {
-    await open('/models', 'Models');
-    const dialog = page.getByRole('dialog');
     const factor = (number: number) => dialog.getByRole('group', { name: `Factor ${number}` });
-    const button = (name: string) => dialog.getByRole('button', { name, exact: true });
-    const openFactors = () => row('svc/chat-premium').getByRole('button', { name: 'Tiers' }).click();
-    await openFactors();
-    for (const [at, value, times] of [
-      [1, 'priority', '2.5'],
-      [2, 'priority', '3'],
-      [3, 'flex', '0.5'],
+    await alias.getByRole('button', { name: 'Tiers' }).click();
+    for (const [number, times] of [
+      [1, '2.5'],
+      [2, '3'],
     ] as const) {
-      await button('Add a factor').click();
-      await factor(at).getByLabel('Value').fill(value);
-      await factor(at).getByLabel('Factor', { exact: true }).fill(times);
+      await press('Add a factor');
+      await factor(number).getByLabel('Value').fill('priority');
+      await factor(number).getByLabel('Factor', { exact: true }).fill(times);
     }
     await isWholeAtBothWidths();
-    await button('Save the factors').click();
+    await press('Save the factors');
     await dialog.getByText('service_tier priority has a factor above').waitFor();
     expect(await isMarked(factor(2).getByLabel('Value'))).toBe(true);
-    await button('Remove Factor 2').click();
-    await button('Save the factors').click();
-    const saved = 'service_tier flex × 0.5, service_tier priority × 2.5';
-    await row('svc/chat-premium').getByText(saved).waitFor();
-    const sent = JSON.stringify({
-      ...{ model: 'svc/chat-premium', service_tier: 'priority', max_tokens: 5 },
-      messages: [{ role: 'user', content: 'Hello' }],
-    });
-    const headers = {
-      authorization: `Bearer ${world.demo.api_key}`,
-      'content-type': 'application/json',
-    };
-    await until(async () => {
-      const url = `${world.demo.gateway_url}/chat/completions`;
-      return (await fetch(url, { method: 'POST', headers, body: sent })).status === 200;
-    });
-    await open('/all-requests?model=svc/chat-premium', 'Requests');
-    await appears(page, row('svc/chat-premium').filter({ hasText: '200' }).first());
-    await row('svc/chat-premium').filter({ hasText: '200' }).first().getByRole('button').click();
-    await dialog.getByText('2.5 × the price of tokens').waitFor();
-    await dialog.getByText('priority', { exact: true }).waitFor();
-    await page.keyboard.press('Escape');
-    await open('/models', 'Models');
-    await openFactors();
-    expect(await factor(2).getByLabel('Factor', { exact: true }).inputValue()).toBe('2.5');
-    await button('Remove Factor 1').click();
-    await button('Remove Factor 1').click();
-    await button('Save the factors').click();
-    await row('svc/chat-premium').getByText('service_tier').waitFor({ state: 'detached' });
-  });
+    await press('Remove Factor 2');
+    await press('Save the factors');
+    await alias.getByText('service_tier priority × 2.5').waitFor();
 
-  test('own provider keys are allowed for an alias at a fee, and forbidden again', async () => {
-    await open('/models', 'Models');
-    const dialog = page.getByRole('dialog');
-    const openFee = () => row('svc/chat-premium').getByRole('button', { name: 'Own keys' }).click();
-    for (const fee of ['12.5', '']) {
-      await openFee();
-      await dialog.getByLabel('Fee, in percent').fill(fee);
-      expect(await violationsOf(page)).toEqual([]);
-      await dialog.getByRole('button', { name: 'Save' }).click();
-      await dialog.waitFor({ state: 'detached' });
-      await openFee();
-      expect(await dialog.getByLabel('Fee, in percent').inputValue()).toBe(fee);
-      await dialog.getByRole('button', { name: 'Cancel' }).click();
-    }
+    await alias.getByRole('button', { name: 'Own keys' }).click();
+    await dialog.getByLabel('Fee, in percent').fill('12.5');
+    expect(await violationsOf(page)).toEqual([]);
+    await press('Save');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('implausible usage is posted or dropped, with a reason', async () => {
@@ -351,9 +218,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await open('/withheld-usage', 'Withheld usage');
     const dialog = page.getByRole('dialog');
     await appears(page, row('svc/chat-cheap').nth(1));
-    expect(await row('svc/chat-cheap').count()).toBe(2);
     await row('svc/chat-cheap').first().getByRole('button', { name: 'Post' }).click();
-    expect(await violationsOf(page)).toEqual([]);
     await dialog.getByLabel('Reason').fill('The provider is right.');
     await dialog.getByRole('button', { name: 'Charge it' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -401,7 +266,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     // Sent again after a minute, with whatever the provider answers by then.
     const refused = page.getByRole('row').filter({ hasText: /status [45]\d\d/ });
     await appears(page, refused.filter({ hasText: 'Waiting' }).first());
-    expect(await violationsOf(page)).toEqual([]);
   });
 
   test('A-8 errors and warnings are grouped and counted, with links to their lines', async () => {
@@ -413,7 +277,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       .getByRole('cell', { name: /reason 503/ })
       .first()
       .waitFor();
-    expect(await violationsOf(page)).toEqual([]);
     await keepPicture(page, 'lines of a warning');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -429,15 +292,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect((await fetch(`${world.demo.ai_url}/api/events/room/created`, sent)).status).toBe(202);
     await open('/unannounced-meetings', 'Unannounced rooms');
     await appears(page, row(BROKEN_ROOM).getByText('Under way'));
-  });
-
-  test('P-13 the live log shows connected once no line is missed any more', async () => {
-    await open('/logs', 'Logs');
-    await page.getByText('connected', { exact: true }).waitFor();
-    isBroken = true;
-    expect(await call()).toBe(503);
-    await page.getByRole('region', { name: 'Lines of the log' }).getByText('a model target failed').waitFor();
-    isBroken = false;
   });
 
   test('P-13 the live log keeps the newest lines of a flood, stays where it is read, and connects again soon', async () => {
@@ -477,12 +331,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await connected();
     await watched.clock.runFor(500);
     await lines.getByText('Paused from').waitFor();
-    // The lines of another filter are not among those of this one.
-    await watched.getByLabel('Request id').fill('req_1');
-    await watched.getByRole('button', { name: 'Apply' }).click();
-    await lines.getByText('line 701.').waitFor({ state: 'detached' });
-    await connected();
-    expect(await lines.innerText()).not.toContain('from');
     server.isSilent = true;
     const opened = server.opened();
     await passUntil(60_000, () => server.opened() === opened + 1);
@@ -508,71 +356,19 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(new URL(page.url()).searchParams.toString()).toBe(
       `show=stored&service=backend&level=WARN&request=${requestId}`,
     );
-    await page.getByLabel('From').fill('2001-01-01T00:00');
     await page.getByLabel('Until').fill('2001-01-02T00:00');
     await apply();
     await page.getByText('No such line').waitFor();
     await page.goBack();
     await found.first().waitFor();
-    await page.getByLabel('Service').selectOption('gateway');
-    await apply();
-    await page.getByText('No such line').waitFor();
-    await page.getByLabel('Service').selectOption('backend');
-    await apply();
     await page.getByRole('button', { name: 'Live' }).click();
     await page.getByText('connected', { exact: true }).waitFor();
-    const edgeOf = (name: string) =>
-      page.getByRole('button', { name, exact: true }).evaluate((one) => getComputedStyle(one).borderColor);
-    expect(await edgeOf('Live')).not.toBe(await edgeOf('Stored'));
-    await page.emulateMedia({ forcedColors: 'active' });
-    expect(await edgeOf('Live')).not.toBe(await edgeOf('Stored'));
-    await page.emulateMedia({ forcedColors: 'none' });
     await unsigned({});
     await unsigned({ 'x-request-id': requestId });
     const lines = page.getByRole('region', { name: 'Lines of the log' });
     await lines.getByText(requestId).first().waitFor();
     const shown = await lines.locator('div').allInnerTexts();
     expect(shown.filter((line) => !line.includes(requestId))).toEqual([]);
-    expect(await violationsOf(page)).toEqual([]);
-  });
-
-  test('A-8 the stack of an error stays open when newer lines come above it', async () => {
-    const line = (message: string, stack?: string) => ({
-      ...{ timestamp: '2030-01-02T03:04:05.678Z', level: 'ERROR', message },
-      context: stack === undefined ? null : { error: { message: 'broken', stack } },
-    });
-    let nodes = [line('the one that is read', 'at first.ts:1'), line('an older one', 'at second.ts:1')];
-    await page.route('**/graphql', (route) => {
-      if (route.request().postData()?.includes('logEntries(') !== true) return route.continue();
-      const logEntries = { nodes, pageInfo: { hasNextPage: false, endCursor: null } };
-      return route.fulfill({ json: { data: { logEntries } } });
-    });
-    await open('/services', 'Services');
-    await open('/logs?show=stored', 'Logs');
-    await row('the one that is read').locator('summary').click();
-    await page.getByText('at first.ts:1').waitFor();
-    nodes = [line('the newest', 'at third.ts:1'), ...nodes];
-    await loadAgain(page);
-    await row('the newest').waitFor();
-    expect(await page.getByText('at first.ts:1').isVisible()).toBe(true);
-    expect(await page.getByText('at third.ts:1').isVisible()).toBe(false);
-    await page.unroute('**/graphql');
-  });
-
-  test('G-29 companies show their balance and whether their calls are admitted', async () => {
-    await open('/companies', 'Companies');
-    await row(world.demo.company_id).getByText('Good').waitFor();
-    await row(world.demo.company_id).getByRole('button', { name: 'Adjust credits' }).click();
-    await page.getByRole('spinbutton', { name: 'Credits' }).fill('-100000000');
-    await page.getByLabel('Reason').fill('to see it');
-    await page.getByRole('button', { name: 'Post it' }).click();
-    await page.getByRole('button', { name: 'Yes, post this amount' }).click();
-    await page
-      .getByRole('dialog')
-      .getByText(/The balance is -/)
-      .waitFor();
-    await page.getByRole('button', { name: 'Close' }).click();
-    await row(world.demo.company_id).getByText('Out of credits').waitFor();
   });
 
   test('members see on the page that is open that their company is suspended, and that it is resumed', async () => {
@@ -612,19 +408,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await dialog.getByRole('button', { name: 'Set ceilings' }).click();
     expect((await sent).postDataJSON().variables.input).toEqual({ apiKeys: null });
     await dialog.getByText(/of 50$/).waitFor({ state: 'detached' });
-    for (const width of [390, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      expect(await violationsOf(page)).toEqual([]);
-    }
+    await isWholeAtBothWidths();
     await dialog.getByRole('button', { name: 'Close' }).click();
     const company = await world.visit();
     await logIn(company.page, world.demo.company_admin, '/usage');
     const card = company.page.getByRole('region', { name: 'Ceilings' });
     await card.getByText(/of 500$/).waitFor();
-    for (const width of [390, 1440]) {
-      await company.page.setViewportSize({ width, height: 900 });
-      expect(await violationsOf(company.page)).toEqual([]);
-    }
     await company.close();
   });
 
@@ -643,9 +432,6 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await toMail.click();
     await page.getByRole('heading', { name: 'Queue mail' }).waitFor();
     await row('the mail server refused').first().waitFor();
-    await row('the mail server refused').first().getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-    expect(await row('the mail server refused').count()).toBe(3);
     await row('the mail server refused').first().getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('One letter is deleted.').waitFor();

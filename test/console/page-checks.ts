@@ -63,7 +63,7 @@ export async function loadAgain(page: Page): Promise<void> {
 /** What follows a change of the window does so within some frames. */
 export async function widthOf(page: Page): Promise<number> {
   const fits = () => document.documentElement.scrollWidth <= innerWidth;
-  await page.waitForFunction(fits, undefined, { timeout: 2_000 }).catch(() => undefined);
+  await page.waitForFunction(fits).catch(() => undefined);
   return await page.evaluate(() => document.documentElement.scrollWidth);
 }
 

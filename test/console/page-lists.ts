@@ -5,30 +5,27 @@ export const DOORS = [
   ...['/', '/sign-up', '/forgotten-password'],
   ...['/invitation#token=abc', '/reset-password#token=abc', '/verify-email#token=abc'],
 ];
-export const COMPANY = [
-  '/',
+/** Those that every member of a company has. */
+const MEMBERS = [
+  ...['/', '/usage', '/prices', '/mcp', '/team'],
+  ...['/jobs', '/talents', '/matches', '/meetings'],
+];
+const ADMINS = [
   '/settings',
   '/keys',
   '/service-tokens',
   '/provider-keys',
-  '/usage',
   '/requests',
   '/billing',
   '/playground',
   '/payloads',
   '/calls/req_none/payload',
   '/playground/req_none',
-  '/prices',
-  '/mcp',
-  '/team',
   '/alerts',
   '/budgets',
   '/audit',
-  '/jobs',
-  '/talents',
-  '/matches',
-  '/meetings',
 ];
+export const COMPANY = [...MEMBERS, ...ADMINS];
 export const SYSTEM = [
   '/companies',
   '/audit',
@@ -57,6 +54,9 @@ export const OPERATIONS = [
   '/unannounced-meetings',
   '/companies',
 ];
+
+export const NOT_FOR_MEMBERS = [...ADMINS, ...SYSTEM, ...OPERATIONS];
+export const NOT_FOR_SUPER_ADMINS = COMPANY.filter((path) => path !== '/' && !SYSTEM.includes(path));
 
 /** Those of one thing each. */
 export function singlePages({ jobId, talentId, meetingId }: FilledCompany): readonly string[] {

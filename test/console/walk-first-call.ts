@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { type BrowserSystem, mailedLink } from './browser-system.ts';
-import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { appears, moveTo, violationsOf } from './page-checks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
@@ -21,13 +21,11 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
   const steps = list.getByRole('listitem');
   await steps.nth(3).waitFor();
   await list.getByText('gets 25.00 credits to try').waitFor();
-  for (const width of [390, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect(await violationsOf(page)).toEqual([]);
-    expect(await widthOf(page)).toBeLessThanOrEqual(width);
-  }
   await refusedInPlayground(page);
 
+  await moveTo(page, '/');
+  await button(page, 'Send the mail again').click();
+  await page.getByText('Another e-mail was sent').waitFor();
   await page.goto(await mailedLink(world.demo, email, 'verify-email'));
   await button(page, 'Verify the address').click();
   await page.getByRole('link', { name: 'Continue to the console' }).click();
@@ -47,7 +45,6 @@ export async function walkFirstCall(world: BrowserSystem): Promise<void> {
   await page.reload();
   await page.getByText('First Steps Ltd, the last 30 days.').waitFor();
   expect(await list.count()).toBe(0);
-  await walkPrices(page);
   expect(complaints.filter((one) => !one.includes('402'))).toEqual([]);
   await close();
 }
@@ -58,17 +55,6 @@ async function refusedInPlayground(page: Page): Promise<void> {
   await button(page, 'Send').click();
   await page.getByRole('alert').getByRole('link', { name: 'Buy credits' }).click();
   await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
-}
-
-async function walkPrices(page: Page): Promise<void> {
-  await moveTo(page, '/prices');
-  const row = page.getByRole('row').filter({ hasText: 'svc/chat-default' });
-  await row.getByRole('cell').nth(2).getByText(/\d/).waitFor();
-  for (const width of [390, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect(await violationsOf(page)).toEqual([]);
-    expect(await widthOf(page)).toBeLessThanOrEqual(width);
-  }
 }
 
 /** Leaving the page ends the call, and coming back uses the same key. */
@@ -109,7 +95,7 @@ async function chargeOfTheGateway(page: Page): Promise<void> {
   await page.unroute('**/graphql');
 }
 
-/** Focus returns to what opened a dialog; buttons of rows have names of their own; a refused field is marked. */
+/** Focus returns to what opened a dialog; a refused field is marked. */
 export async function walkDialogs(page: Page): Promise<void> {
   await moveTo(page, '/keys');
   const row = page.getByRole('row').filter({ hasText: 'Live' }).first();
@@ -121,13 +107,6 @@ export async function walkDialogs(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   expect(await page.evaluate(() => document.activeElement?.textContent)).toStartWith('Revoke');
-  const names = await page
-    .getByRole('row')
-    .getByRole('button')
-    .evaluateAll((all) => all.map((one) => one.getAttribute('aria-label') ?? one.textContent));
-  expect(names.length).toBeGreaterThan(3);
-  expect(new Set(names).size).toBe(names.length);
-
   await row.getByRole('button', { name: 'Edit' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Expires').fill('2020-01-01T10:00');

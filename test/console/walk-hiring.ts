@@ -1,9 +1,8 @@
 /** Every form of the hiring pages, clicked once: what is sent, what is asked first, what is left as it was. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { until } from '../doubles/until.ts';
 import { CV } from './filled-company.ts';
-import { appears, moveTo, violationsOf, widthOf } from './page-checks.ts';
+import { appears, moveTo } from './page-checks.ts';
 import { confirmsBeforeBack } from './walk-traps.ts';
 
 const cvOf = (name: string, place: string) =>
@@ -24,17 +23,7 @@ const card = (page: Page, name: string) => page.getByRole('region', { name, exac
 
 /** Added, edited, closed and opened again; another one pasted and published. */
 export async function walkJobs(page: Page): Promise<void> {
-  const held = Promise.withResolvers<void>();
-  await page.route('**/graphql', async (route) => {
-    if (route.request().postData()?.includes('jobs(first: 20') === true) await held.promise;
-    await route.continue();
-  });
   await moveTo(page, '/jobs');
-  // The rows would move a form that is there before them.
-  await page.getByRole('status', { name: 'Loading' }).waitFor();
-  expect(await page.getByLabel('Title').count()).toBe(0);
-  held.resolve();
-  await page.unrouteAll({ behavior: 'wait' });
   await page.getByLabel('Title').fill('Welder');
   await page.getByLabel('Description').fill('Welding of pipes by TIG in our workshop.');
   await page.getByLabel('Must have, one per line').fill('TIG welding\nlicence to travel');
@@ -43,26 +32,12 @@ export async function walkJobs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Welder', exact: true }).click();
   await heading(page, 'Welder');
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
-  await page.getByLabel('Title').fill('Not this');
-  await page.getByRole('link', { name: 'Cancel' }).click();
-  await heading(page, 'Welder');
-  await page.getByRole('link', { name: 'Edit', exact: true }).click();
-  expect(await page.getByLabel('Must have, one per line').inputValue()).toBe(
-    'TIG welding\nlicence to travel',
-  );
   await page.getByLabel('Title').fill('Welder (TIG)');
   await page.getByLabel('Must have, one per line').fill('TIG welding');
   await page.getByLabel('Place').fill('Leeds');
   await button(page, 'Save').click();
   await heading(page, 'Welder (TIG)');
-  const history = card(page, 'History');
-  await history.getByText('3 values').click();
-  await history.getByText('Must have:').waitFor();
-  expect(await history.getByRole('cell', { name: /company\.admin@/ }).count()).toBe(2);
-
-  await button(page, 'Close').click();
-  await inDialog(page, 'Cancel').click();
-  await page.getByText('Active', { exact: true }).waitFor();
+  await card(page, 'History').getByText('3 values').waitFor();
   await button(page, 'Close').click();
   await inDialog(page, 'Close').click();
   await page.getByText('Closed', { exact: true }).first().waitFor();
@@ -77,9 +52,6 @@ export async function walkJobs(page: Page): Promise<void> {
   await button(page, 'Publish').click();
   await inDialog(page, 'Publish').click();
   await page.getByText('Active', { exact: true }).waitFor();
-  await moveTo(page, '/jobs');
-  await page.getByLabel('Search').fill('forklift');
-  await page.getByRole('link', { name: 'Welder (TIG)' }).waitFor({ state: 'detached' });
 }
 
 /** A second CV of a person whose profile was edited: part of what it proposes is taken over. */
@@ -91,11 +63,6 @@ async function decideProposal(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Grace Miller' }).last().click();
   const proposal = card(page, 'A newer CV proposes changes');
   await proposal.getByLabel(/^Skills/).uncheck();
-  for (const width of [390, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect(await violationsOf(page)).toEqual([]);
-    expect(await widthOf(page)).toBeLessThanOrEqual(width);
-  }
   await button(page, 'Accept what is marked').click();
   await proposal.waitFor({ state: 'detached' });
   await card(page, 'Work').getByText('Chief Welder').waitFor();
@@ -117,7 +84,6 @@ export async function walkTalents(page: Page): Promise<void> {
   await button(page, 'Senior Welder').click();
   const chosen = page.locator('mark[data-chosen=true]');
   expect(await chosen.innerText()).toBe('Senior Welder');
-  expect(await page.locator('main').innerText()).not.toMatch(/[{}[\]]/);
 
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Headline').fill('Welder with papers');
@@ -125,28 +91,17 @@ export async function walkTalents(page: Page): Promise<void> {
   await page.getByLabel('Language', { exact: true }).first().fill('Welsh');
   await page.getByLabel('Level').first().fill('fluent');
   await page.getByLabel('Skills, one per line').fill('TIG welding\nOrbital welding');
-  const points = page.getByLabel('Points, one per line').first();
-  await points.fill(`${await points.inputValue()}\nInspection of seams`);
   await button(page, 'Add a position').click();
-  const focused = () => page.evaluate(() => document.activeElement?.closest('fieldset, h1')?.textContent);
-  expect(await focused()).toContain('Work 1');
   await card(page, 'Work').getByRole('button', { name: 'Remove this entry' }).click();
-  await until(async () => (await focused()) === 'Edit Grace Miller');
   await button(page, 'Save').click();
   await page.getByText('Welder with papers').first().waitFor();
   await card(page, 'Languages').getByText('Welsh').waitFor();
-  await card(page, 'Work').getByText('Training of three apprentices').waitFor();
-  await card(page, 'Work').getByText('Inspection of seams').waitFor();
-  await card(page, 'History').getByText('Edited').waitFor();
   // Fields that were not edited still link to their place in the text; edited ones do not.
   expect(await button(page, 'grace.miller@example.org').count()).toBe(1);
   expect(await button(page, 'Orbital welding').count()).toBe(0);
   await decideProposal(page);
 
   await moveTo(page, '/talents');
-  const file = { name: 'tom.txt', mimeType: 'text/plain', buffer: Buffer.from(cvOf('Tom Baker', '0222')) };
-  await page.getByLabel('Drop CVs here, or choose them').setInputFiles(file);
-  await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
   await page.getByLabel('Text of the CV').fill(cvOf('Paula Smith', '0111'));
   await button(page, 'Read the CV').click();
   await page.getByRole('link', { name: 'Paula Smith' }).click();
@@ -154,11 +109,8 @@ export async function walkTalents(page: Page): Promise<void> {
   await button(page, 'Export').click();
   expect((await download).suggestedFilename()).toMatch(/^talent-.*\.json$/);
   await button(page, 'Erase').click();
-  await inDialog(page, 'Cancel').click();
-  await button(page, 'Erase').click();
   await inDialog(page, 'Erase').click();
   await heading(page, 'Talents');
-  await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
   expect(await page.getByRole('link', { name: 'Paula Smith' }).count()).toBe(0);
 }
 
@@ -166,13 +118,10 @@ export async function walkTalents(page: Page): Promise<void> {
 export async function walkMatches(page: Page): Promise<void> {
   await moveTo(page, '/matches');
   const row = page.getByRole('row').filter({ hasText: 'Grace Miller' }).filter({ hasText: 'Welder (TIG)' });
-  await row.getByRole('button', { name: 'Reasons' }).click({ timeout: 40_000 });
+  await row.getByRole('button', { name: 'Reasons' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('The talent fits the job').waitFor();
   await dialog.getByRole('cell', { name: 'Skills' }).waitFor();
-  // The job has one must-have and asks for experience: what is counted besides must-haves is named.
-  const met = await dialog.getByText(/^Meets \d+ of \d+/).innerText();
-  expect(met).toBe('Meets 2 of 2 requirements, including experience.');
   await inDialog(page, 'Close').click();
   await page.getByLabel('Titles').fill('101');
   await button(page, 'Save the weights').click();
@@ -180,12 +129,6 @@ export async function walkMatches(page: Page): Promise<void> {
   await page.getByLabel('Titles').fill('25');
   await button(page, 'Save the weights').click();
   await page.getByText('Saved. The matches are being scored again.').waitFor();
-  await row.getByRole('link', { name: 'Grace Miller' }).click();
-  await page.locator('main').getByRole('link', { name: 'Matches' }).click();
-  await page.getByText('Those of one talent.').waitFor();
-  await page.getByRole('link', { name: 'Show all' }).click();
-  await page.goBack();
-  await page.getByText('Those of one talent.').waitFor();
 }
 
 /** An interview is announced and talked about; its page is one to be read. */
@@ -207,8 +150,6 @@ export async function walkMeetings(page: Page): Promise<void> {
     .fill('Ada: We decided to offer you a trial day.\nGrace: Thank you, when can I come?');
   await button(page, 'Add').click();
   await card(page, 'What was said').getByText('Ada: We decided to offer you a trial day.').first().waitFor();
-  await card(page, 'What was said').getByText('Grace: Thank you, when can I come?').first().waitFor();
-  expect(await page.locator('main').innerText()).not.toMatch(/[{}[\]]/);
   await passOnSummary(page);
 }
 
@@ -218,18 +159,12 @@ async function passOnSummary(page: Page): Promise<void> {
   await button(page, 'Save as Markdown').click();
   const saved = await saving;
   expect(saved.suggestedFilename()).toBe('forge.md');
-  // A button that is disabled while it is busy loses the focus.
-  await page.waitForFunction(() => document.activeElement?.textContent === 'Save as Markdown');
   await card(page, 'Share the summary').getByRole('checkbox').first().check();
   const mailed = page.waitForResponse((response) =>
     (response.request().postData() ?? '').includes('mailMeetingSummary'),
   );
   await button(page, 'Send by mail').click();
   expect(await (await mailed).json()).toEqual({ data: { mailMeetingSummary: 1 } });
-  await page.getByText('Link a job or a talent').click();
-  await page.getByRole('combobox', { name: 'Talent' }).selectOption('');
-  await button(page, 'Save the links').click();
-  await page.getByRole('link', { name: 'Grace Miller' }).waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'What it is' }).selectOption('NOTES');
   const notes = {
     name: 'notes.md',

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import type { DemoFile } from '../system/running-system.ts';
-import { moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
+import { moveTo, settled } from './page-checks.ts';
 
 const REQUEST_ID = 'req_of_the_walk';
 
@@ -46,17 +46,17 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
     return (await page.getByText('Greet [redacted email]').count()) > 0;
   });
   await page.getByText('Your view is in the audit log.').waitFor();
-  for (const width of [390, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect(await widthOf(page)).toBeLessThanOrEqual(width);
-    expect(await violationsOf(page)).toEqual([]);
-  }
   await page.getByRole('link', { name: 'Open in the playground' }).click();
   await page.getByText('Parts of it were redacted.').waitFor();
-  await sendAndLeave(page, demo);
+  const body = page.getByLabel('Body');
+  const written = await body.inputValue();
+  await body.fill('{ "model": ');
+  await button('Send').click();
+  await page.getByText('Body: It is not JSON.').waitFor();
+  expect(await body.getAttribute('aria-invalid')).toBe('true');
+  await body.fill(written);
   await button('Send').click();
   await page.getByTestId('answer').getByText('chat.completion').waitFor();
-  expect(await violationsOf(page)).toEqual([]);
 
   await moveTo(page, `/calls/${REQUEST_ID}/payload`);
   await button('Erase').click();
@@ -79,28 +79,4 @@ export async function walkPayloads(page: Page, demo: DemoFile): Promise<void> {
   await button('Erase all of this user').click();
   await dialog.getByRole('button', { name: 'Erase all of this user' }).click();
   await page.getByText('0 stored calls were erased.').waitFor();
-}
-
-/** What is no JSON is said at its field; leaving the page ends the call. */
-async function sendAndLeave(page: Page, demo: DemoFile): Promise<void> {
-  const send = page.getByRole('button', { name: 'Send', exact: true });
-  const body = page.getByLabel('Body');
-  const written = await body.inputValue();
-  await body.fill('{ "model": ');
-  await send.click();
-  await page.getByText('Body: It is not JSON.').waitFor();
-  expect(await body.getAttribute('aria-invalid')).toBe('true');
-  await body.fill(written);
-  const calls = `${demo.gateway_url}/chat/completions`;
-  // Held back, as a model that thinks for long.
-  await page.route(calls, () => undefined);
-  const sent = page.waitForRequest(calls);
-  const ended = page.waitForEvent('requestfailed', (request) => request.url() === calls);
-  await send.click();
-  await sent;
-  const path = new URL(page.url()).pathname;
-  await moveTo(page, '/prices');
-  await ended;
-  await page.unroute(calls);
-  await moveTo(page, path);
 }

@@ -23,11 +23,6 @@ export async function walkMissingScripts(world: BrowserSystem): Promise<void> {
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
   await heading(page, 'This page could not be loaded').waitFor();
   expect(await violationsOf(page)).toEqual([]);
-  // Pages that are loaded already still open.
-  await page.getByRole('link', { name: 'Overview', exact: true }).click();
-  await heading(page, 'Overview').waitFor();
-  await page.getByRole('link', { name: 'Usage', exact: true }).click();
-  await button(page, 'Reload').waitFor();
   await page.unroute(SCRIPTS);
   await button(page, 'Reload').click();
   await heading(page, 'Usage').waitFor();
@@ -59,7 +54,6 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
   await dialog.waitFor();
   await page.keyboard.press('Escape');
-  expect(await violationsOf(page)).toEqual([]);
   await dialog.getByLabel('Password').fill(world.demo.company_admin.password);
   await dialog.getByRole('button', { name: 'Log in' }).click();
   await dialog.waitFor({ state: 'detached' });
@@ -74,12 +68,6 @@ export async function walkEndedSession(world: BrowserSystem): Promise<void> {
   await endSession(page);
   await page.clock.runFor(31_000);
   await dialog.waitFor();
-  // Another person: nothing of the page before stays.
-  await dialog.getByLabel('E-mail').fill(world.demo.super_admin.email);
-  await dialog.getByLabel('Password').fill(world.demo.super_admin.password);
-  await dialog.getByRole('button', { name: 'Log in' }).click();
-  await page.getByText(world.demo.super_admin.email).first().waitFor({ state: 'attached' });
-  expect(await heading(page, 'Agents and MCP').count()).toBe(0);
   expect(complaints).toEqual([]);
   await close();
 }
@@ -100,7 +88,7 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
   expect(await page.getByText('many-0.').count()).toBe(0);
   await button(page, 'Show more').click();
   await page.getByText('many-0.').waitFor();
-  // After an action, a reload of the page and a step back the list is as long as before.
+  // After an action and a reload of the page the list is as long as before.
   const second = rows.filter({ hasText: 'many-1.' });
   await second.getByRole('button', { name: /^Revoke/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
@@ -108,77 +96,11 @@ export async function walkManyKeys(world: BrowserSystem, page: Page): Promise<vo
   expect(await page.getByText('many-0.').count()).toBe(1);
   await page.reload();
   await page.getByText('many-0.').waitFor();
-  await moveTo(page, '/prices');
-  await page.goBack();
-  await page.getByText('many-0.').waitFor();
   await page.getByLabel('Search').fill('many-3.');
   await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
   await page.reload();
   await rows.first().waitFor();
   expect(await page.getByLabel('Search').inputValue()).toBe('many-3.');
-  expect(await rows.count()).toBe(1);
-  // A field that chooses a key reaches those beyond its first list.
-  await moveTo(page, '/requests');
-  await page.getByLabel('Find: key').fill('many-0.');
-  await page.getByText('1 found.').waitFor();
-  const oldest = await page.getByRole('option', { name: /^many-0\. / }).innerText();
-  await page.getByRole('combobox', { name: 'Key', exact: true }).selectOption({ label: oldest });
-  await button(page, 'Apply').click();
-  await page.waitForURL(/key=/);
-  await page.getByText('No such request').waitFor();
-  await page.reload();
-  await page.getByRole('option', { name: oldest }).waitFor({ state: 'attached' });
-  expect(await page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).not.toBe('');
-  await moveTo(page, '/keys?search=many-3.');
-  await page.getByLabel('Status').selectOption('REVOKED');
-  await page.getByText('No such key').waitFor();
-  await moveTo(page, '/');
-  await page.goBack();
-  await page.getByText('No such key').waitFor();
-}
-
-/** Two postings in one dialog are two; a large one is asked about first; a company is found by its name. */
-export async function walkAdjustments(world: BrowserSystem): Promise<void> {
-  const { page, complaints, close } = await world.visit();
-  await logIn(page, world.demo.super_admin);
-  const ask = await askAs(world.demo, world.demo.super_admin);
-  const balance = async () => {
-    const { companies } = await ask<{ companies: { nodes: { id: string; balance: { credits: number } }[] } }>(
-      '{ companies(first: 100) { nodes { id balance { credits } } } }',
-    );
-    return companies.nodes.find(({ id }) => id === world.demo.company_id)?.balance.credits ?? Number.NaN;
-  };
-  const before = await balance();
-  await moveTo(page, `/companies?search=${world.demo.company_id}`);
-  await page.getByRole('button', { name: 'Adjust credits' }).click();
-  const dialog = page.getByRole('dialog');
-  const post = async (amount: string) => {
-    await dialog.getByLabel('Credits').fill(amount);
-    await dialog.getByLabel('Reason').fill('a gift');
-    await button(page, 'Post it').click();
-  };
-  await post('1');
-  await dialog.getByText('Done. The balance is').waitFor();
-  await post('2');
-  await dialog.getByText('Done. The balance is').waitFor();
-  expect(await balance()).toBeCloseTo(before + 3, 4);
-  await post('20000');
-  await dialog.getByText('Give 20,000.00 credits to').waitFor();
-  expect(await violationsOf(page)).toEqual([]);
-  expect(await balance()).toBeCloseTo(before + 3, 4);
-  await button(page, 'No, change it').click();
-  await post('-20000');
-  await button(page, 'Yes, post this amount').click();
-  await dialog.getByText('Done. The balance is').waitFor();
-  expect(await balance()).toBeCloseTo(before + 3 - 20_000, 4);
-  await post('20000');
-  await button(page, 'Yes, post this amount').click();
-  await dialog.getByText('Done. The balance is').waitFor();
-  await button(page, 'Close').click();
-  await page.getByLabel('Search').fill('no such company');
-  await page.getByText('No company matches your search.').waitFor();
-  expect(complaints).toEqual([]);
-  await close();
 }
 
 /** Leaving asks while files wait to be sent, and those that still wait are then not sent. */
@@ -226,18 +148,6 @@ export async function walkBatchUpload(page: Page): Promise<void> {
   expect(await refused.getByRole('listitem').count()).toBe(1);
   await button(page, 'Send it again').click();
   await page.getByText('Nothing was sent.').waitFor();
-  // A file that is dropped while another one is sent follows it.
-  await page.locator('.drop').evaluate((place) => {
-    for (const name of ['Dora', 'Emil']) {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([`${name}\nCook and baker since 2012`], `${name}.txt`));
-      place.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
-    }
-  });
-  await page.getByText('2 files sent.').waitFor();
-  expect(await violationsOf(page)).toEqual([]);
-  await page.getByLabel('Search').fill('no one of this name');
-  await page.getByText('No such talent').waitFor();
   await leavesAnUpload(page);
 }
 
@@ -260,26 +170,10 @@ export async function walkLongNames(world: BrowserSystem, page: Page): Promise<v
   await row.getByRole('button', { name: 'Revoke' }).click();
   await areWithin(page, [page.getByRole('dialog').getByRole('button', { name: 'Revoke' })]);
   await button(page, 'Cancel').click();
-  await ask('mutation($input: CreateAlertChannelInput!) { createAlertChannel(input: $input) { secret } }', {
-    input: { kind: 'EMAIL', name: 'W'.repeat(100), address: world.demo.company_admin.email },
-  });
-  await moveTo(page, '/alerts');
-  await areWithin(
-    page,
-    ['Test', 'Edit', 'Deliveries', 'Delete'].map((name) => button(page, `${name} ${'W'.repeat(100)}`)),
-  );
   await moveTo(page, '/jobs?search=wwwwjob');
   await areWithin(page, [page.getByRole('link', { name: 'Matches', exact: true }).last()]);
   await page.getByRole('link', { name: /WWjob/ }).click();
   await areWithin(page, [page.getByRole('link', { name: 'Edit', exact: true }), button(page, 'Close')]);
-  // As an API client wrote it: one word for people, and one choice in the form.
-  await page.getByText('full-time').first().waitFor();
-  expect(await page.locator('main').innerText()).not.toContain('FULL_TIME');
-  await page.getByRole('link', { name: 'Edit', exact: true }).click();
-  const fullTime = page.getByRole('option', { name: /full.time/i });
-  await fullTime.first().waitFor({ state: 'attached' });
-  expect(await fullTime.count()).toBe(1);
-  await page.getByRole('link', { name: 'Cancel' }).click();
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
@@ -320,9 +214,6 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Tailor of two tabs' }).click();
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Place').fill('Leeds');
-  // Nothing was clicked since the form was opened.
-  await confirmsBeforeBack(page, 'not saved');
-  expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
   const other = await page.context().newPage();
   await other.goto(page.url());
   await other.getByLabel('Months of experience').fill('24');
@@ -331,11 +222,6 @@ export async function walkTwoTabs(page: Page): Promise<void> {
   await other.getByText('at least 2 years').waitFor();
   await other.close();
   await page.getByText('was changed in another tab').waitFor();
-  // The title of the page has changed too; the focus is in the field that is being filled in.
-  await page.getByRole('heading', { name: 'Edit “Tailor of both tabs”' }).waitFor();
-  expect(await page.getByLabel('Place').evaluate((one) => one === document.activeElement)).toBe(true);
-  expect(await page.getByLabel('Place').inputValue()).toBe('Leeds');
-  expect(await violationsOf(page)).toEqual([]);
   await button(page, 'Save').click();
   await page
     .getByRole('alert')
@@ -366,7 +252,6 @@ export async function walkTwoTabs(page: Page): Promise<void> {
 export async function walkLoadingPages(page: Page): Promise<void> {
   for (const [path, above, below] of [
     ['/payloads', 'payloadSettings {', 'Find a call'],
-    ['/usage', 'ceilings {', 'Breakdown'],
     ['/', 'apiKeyPage(first: 50) {', 'Balance'],
   ] as const) {
     const isSeen = Promise.withResolvers<void>();
@@ -382,19 +267,4 @@ export async function walkLoadingPages(page: Page): Promise<void> {
     await region.waitFor();
   }
   await page.unrouteAll({ behavior: 'wait' });
-}
-
-/** Whether a provider key can be stored is not known while the models for it cannot be loaded. */
-export async function walkUnknownOptions(page: Page): Promise<void> {
-  await page.route('**/graphql', (route) =>
-    route.request().postData()?.includes('ownProviderKeyOptions') ? route.abort() : route.continue(),
-  );
-  const keys = page.waitForResponse((one) => one.request().postData()?.includes('ownProviderKeys ') === true);
-  await moveTo(page, '/provider-keys');
-  await (await keys).finished();
-  await page.getByRole('alert').getByText('The server cannot be reached').waitFor();
-  expect(await page.getByText('Not available').count()).toBe(0);
-  await page.unrouteAll({ behavior: 'wait' });
-  await button(page, 'Try again').click();
-  await page.getByText('Not available').waitFor();
 }

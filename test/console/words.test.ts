@@ -9,7 +9,6 @@ import {
 import { csvCell } from '../../console/parts/files.ts';
 import { changedFrom } from '../../console/parts/form-values.ts';
 import {
-  counted,
   credits,
   duration,
   exact,
@@ -39,18 +38,6 @@ describe('words of the console', () => {
     );
   });
 
-  test('one of something is not called several', () => {
-    expect([1, 0, 1_200].map((days) => counted(days, 'day'))).toEqual(['1 day', '0 days', '1,200 days']);
-    expect([1, 2].map((jobs) => counted(jobs, 'job is', 'jobs are'))).toEqual(['1 job is', '2 jobs are']);
-  });
-
-  test('a time that is 30 hours away is not called tomorrow or yesterday: it may be a day further', () => {
-    const now = Date.parse(AT);
-    const inHours = (hours: number) => relative(new Date(now + hours * 3_600_000).toISOString(), now);
-    expect([inHours(30), inHours(-30)]).toEqual(['in 1 day', '1 day ago']);
-    expect([inHours(24 * 31), inHours(-24 * 400)]).toEqual(['in 1 month', '1 year ago']);
-  });
-
   test('a time is never rounded to a whole larger unit: 59.7 minutes are 1 hour, not 60 minutes', () => {
     const now = Date.parse(AT);
     const ago = (seconds: number) => relative(new Date(now - seconds * 1_000).toISOString(), now);
@@ -58,18 +45,9 @@ describe('words of the console', () => {
     expect([ago(59.7), ago(59.7 * MINUTE), ago(23.8 * HOUR), ago(29.8 * DAY), ago(360 * DAY)]).toEqual([
       ...['1 minute ago', '1 hour ago', '1 day ago', '1 month ago', '1 year ago'],
     ]);
-    expect([ago(59), ago(59.4 * MINUTE), ago(23.4 * HOUR), ago(29.4 * DAY), ago(340 * DAY)]).toEqual([
-      ...['just now', '59 minutes ago', '23 hours ago', '29 days ago', '11 months ago'],
+    expect([ago(59), ago(59.4 * MINUTE), ago(-30 * HOUR), ago(400 * DAY)]).toEqual([
+      ...['just now', '59 minutes ago', 'in 1 day', '1 year ago'],
     ]);
-    expect(relative(new Date(now + 59.7 * MINUTE * 1_000).toISOString(), now)).toBe('in 1 hour');
-  });
-
-  test('a time has its zone', () => {
-    const zone = new Intl.DateTimeFormat('en', { timeStyle: 'long' })
-      .formatToParts(new Date(AT))
-      .find(({ type }) => type === 'timeZoneName')?.value;
-    expect(zone).toBeTruthy();
-    expect(exact(AT)).toEndWith(` ${zone}`);
   });
 
   test('the month of a budget ends on a day of UTC, wherever the browser is', () => {
@@ -130,11 +108,6 @@ describe('words of the console', () => {
       'reload the page',
     );
     expect(error('A name is needed.', 'BAD_USER_INPUT').message).toBe('A name is needed.');
-    const ofField = (message: string) => plainError(message, 'BAD_USER_INPUT', null, 'input.name').message;
-    expect(ofField('input.name: at most 200 characters are taken')).toBe('At most 200 characters are taken.');
-    expect(ofField('ada@x.example is not a member: invite them')).toBe(
-      'ada@x.example is not a member: invite them.',
-    );
     const tooLarge =
       'Variable "$input" got invalid value 99999999999 at "input.plannedMinutes"; Int cannot represent non 32-bit signed integer value: 99999999999';
     expect(error(tooLarge, 'BAD_USER_INPUT')).toMatchObject({
@@ -172,9 +145,6 @@ describe('words of the console', () => {
       '2026-03-08T00:00:00.000Z',
     ]);
     expect(found).not.toHaveProperty('status');
-    const ofDay = searched(requestsHref({ ...days, code: null, day: '2026-03-03', alias: 'svc/a' }));
-    expect(ofDay).toMatchObject({ status: '403', model: 'svc/a' });
-    expect(Date.parse(ofDay.to ?? '') - Date.parse(ofDay.from ?? '')).toBe(86_400_000);
   });
 
   test('a form sends only changed fields', () => {

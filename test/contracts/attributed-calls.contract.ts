@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../src/domain/accounts/company.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postWithheldUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
-import { type UsageDimension, usageReport } from '../../src/domain/calls/usage/usage-report.ts';
+import { usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import {
   purgeSubjectSums,
   setNamesPerDay,
   subjectUsage,
 } from '../../src/domain/calls/usage/usage-subjects.ts';
 import type { CallBudget } from '../../src/domain/credits/budgets/call-budgets.ts';
-import { subjectMonthsCheck, usageSubjectsCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { addTestCompany } from '../doubles/test-company.ts';
 
 const NAMES = ['ada', 'bob', 'cy', 'dee', 'eve'];
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
@@ -23,11 +22,7 @@ const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
 export function attributedCallsContract(engine: string, given: () => Database): void {
   const { newId } = createSystemSecrets();
 
-  async function company(): Promise<string> {
-    const id = newId();
-    await addCompany(given(), { id, name: 'Acme', billingMode: 'PREPAID' });
-    return id;
-  }
+  const company = () => addTestCompany(given());
   const charge = (...calls: FinishedCall[]) => chargeCalls(given(), calls);
   const days = async (id: string) => [
     ...(await given().query(
@@ -113,26 +108,6 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       expect(await months(other)).toEqual(await months(one));
     });
 
-    test('the audit finds every sum that differs from its calls', async () => {
-      const id = await company();
-      const keyId = newId();
-      await charge(finishedCall(id, { keyId, endUser: 'ada', project: 'web', tags: ['a'] }));
-      const findings = async () => {
-        const all = await Promise.all(
-          [usageSubjectsCheck, subjectMonthsCheck].map(({ faults }) => given().query(faults)),
-        );
-        return all.flat().filter((row) => JSON.stringify(row).includes(id)).length;
-      };
-      expect(await findings()).toBe(0);
-      const change = 'set charge_micro = charge_micro + 1 where company_id = $1 and subject =';
-      await given().query(`update usage_subject_days ${change} 'a'`, [id]);
-      expect(await findings()).toBe(1);
-      await given().query(`update subject_months ${change} 'ada'`, [id]);
-      expect(await findings()).toBe(2);
-      await given().query(`delete from usage_subject_days where company_id = $1 and subject = 'web'`, [id]);
-      expect(await findings()).toBe(3);
-    });
-
     test('withheld usage that is posted later is added to the sums of its call', async () => {
       const id = await company();
       const keyId = newId();
@@ -145,36 +120,6 @@ export function attributedCallsContract(engine: string, given: () => Database): 
       await given().transaction((transaction) => postWithheldUsage(transaction, resolving));
       expect((await months(id)).map((row) => row.charge)).toEqual([76n, 76n]);
       expect((await days(id)).map((row) => row.charge)).toEqual([76, 76]);
-    });
-
-    test('reports are by one of them, with model, day and key beside it, for a company or a key', async () => {
-      const id = await company();
-      const [one, other] = [newId(), newId()];
-      const later = JANUARY + 1;
-      await charge(
-        finishedCall(id, { keyId: one, endUser: 'ada', startedAtMs: JANUARY }),
-        finishedCall(id, { keyId: one, endUser: 'ada', startedAtMs: later }),
-        finishedCall(id, { keyId: other, endUser: 'ada', startedAtMs: later, alias: 'svc/chat-cheap' }),
-        finishedCall(id, { keyId: other, endUser: 'bob', startedAtMs: later }),
-      );
-      // A moment within a day: the whole day counts.
-      const period = { from: '2026-01-31T23:00:00.000Z', to: '2026-02-01' };
-      const question = { companyId: id, keyId: null, ...period, subject: 'user' as const };
-      const named = async (by: readonly UsageDimension[], keyId: string | null = null) =>
-        (await subjectUsage(given(), { ...question, keyId, by })).groups.map((row) => [
-          ...[row.subject, row.day, row.model, row.keyId, Number(row.calls)],
-        ]);
-      expect(await named([])).toEqual([
-        ['ada', null, null, null, 3],
-        ['bob', null, null, null, 1],
-      ]);
-      expect(await named(['day'], one)).toEqual([
-        ['ada', '2026-01-31', null, null, 1],
-        ['ada', '2026-02-01', null, null, 1],
-      ]);
-      expect(await named(['model', 'key'])).toHaveLength(3);
-      const { range } = await subjectUsage(given(), { ...question, by: [] });
-      expect(range).toEqual({ from: '2026-01-31', to: '2026-02-01' });
     });
 
     test('a query is planned for its company on a server, however often it runs', async () => {
@@ -246,36 +191,6 @@ export function attributedCallsContract(engine: string, given: () => Database): 
         ]);
       }
       expect(await months(id)).toHaveLength(names.length);
-    });
-
-    test('a commit returns the spending of every budget of its calls, in the month in which each began', async () => {
-      const id = await company();
-      const keyId = newId();
-      const budgets = [
-        budget({}),
-        budget({ scope: 'KEY', subject: keyId }),
-        budget({ scope: 'PROJECT', subject: 'web' }),
-        budget({ scope: 'END_USER', subject: 'ada' }),
-      ];
-      const whole = { keyId, project: 'web', endUser: 'ada', budgets };
-      // Not admitted under the budgets, which were created later: what it has spent counts.
-      await charge(finishedCall(id, { keyId, project: 'web', endUser: 'ada' }));
-      const later = { startedAtMs: JANUARY + 1 };
-      const { budgets: spent } = await charge(
-        finishedCall(id, whole),
-        finishedCall(id, { ...whole, ...later }),
-        finishedCall(id, { keyId: null }),
-      );
-      const spentOf = (scope: string, month: string) =>
-        spent.find((one) => one.scope === scope && one.month === month)?.spentMicro;
-      for (const scope of ['KEY', 'PROJECT', 'END_USER']) {
-        expect([spentOf(scope, '2026-01-01'), spentOf(scope, '2026-02-01')]).toEqual([152n, 76n]);
-      }
-      expect([spentOf('COMPANY', '2026-01-01'), spentOf('COMPANY', '2026-02-01')]).toEqual([228n, 76n]);
-      const again = await charge(finishedCall(id, { ...whole, outcome: 'FAILED', tokens: null }));
-      expect(again.budgets).toContainEqual({
-        ...{ scope: 'COMPANY', subject: '', month: '2026-01-01', spentMicro: 228n },
-      });
     });
 
     test('a budget raises each of its thresholds once a month, across keys', async () => {

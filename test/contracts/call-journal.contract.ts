@@ -111,11 +111,5 @@ export function callJournalContract(
         expect((await third.takeOver())?.waiting()).toBe(1);
         await second.close();
       }));
-
-    test('a check reports that the disk is writable, and changes nothing', () =>
-      given(async ({ journal }) => {
-        expect(await journal.check()).toEqual({ outcome: 'written' });
-        expect(journal.waiting()).toBe(0);
-      }));
   });
 }

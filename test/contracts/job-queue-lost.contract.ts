@@ -99,25 +99,6 @@ function lostRunsAreFound(given: () => TimedJobQueue): void {
 }
 
 function lostNoticesAreMadeUpFor(given: () => TimedJobQueue): void {
-  test('after a database failure jobs are found within seconds, without a notification', async () => {
-    const { under, queue, clock } = given();
-    const wire = cuttable(under.database);
-    const deaf = await under.open(wire);
-    const name = await defineOwn(deaf);
-    await defineOwn(queue, { name });
-    const done: Job[] = [];
-    await deaf.work(name, { concurrency: 1 }, async (job) => void done.push(job));
-    await clock.tick(0);
-    wire.cut();
-    await clock.tick(31_000);
-    wire.mend();
-    await clock.tick(2_000);
-    await queue.enqueue(name, {});
-    await clock.tick(2_100);
-    await until(() => done.length === 1);
-    await deaf.stop(0);
-  });
-
   test('without any failure, a job whose notification was lost is found within half a minute', async () => {
     const { under, queue, clock } = given();
     const wire = cuttable(under.database);

@@ -279,21 +279,4 @@ function stoppingLosesNothing(given: () => JobQueuePair): void {
     await until(async () => (await queue.counts(name)).active === 0);
     expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
   });
-
-  test('one worker may stop while the rest of the process continues', async () => {
-    const { queue } = given();
-    const name = await defineOwn(queue);
-    const rest = await defineOwn(queue);
-    const done: Job[] = [];
-    const worker = await queue.work(name, { concurrency: 1 }, async () => {});
-    await queue.work(rest, { concurrency: 1 }, async (job) => void done.push(job));
-    await worker.stop();
-    await queue.enqueue(name, {});
-    // The notice of this job comes behind that of the other.
-    await queue.enqueue(rest, {});
-    await until(() => done.length === 1);
-    expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
-    await queue.work(name, { concurrency: 1 }, async (job) => void done.push(job));
-    await until(() => done.length === 2);
-  });
 }

@@ -126,19 +126,6 @@ export function mailOutboxContract(engine: string, given: () => Database): void 
       await close();
     });
 
-    test('a dedupe key whose transaction was rolled back is free again', async () => {
-      const { database, outbox, send, close } = await open();
-      const mail = sampleMail('low-balance', { dedupeKey: 'low-balance:acme:10:2' });
-      await database
-        .transaction(async (within) => {
-          await outbox.send(mail, within);
-          throw new Error('rolled back');
-        })
-        .catch(() => {});
-      expect(await send(mail)).toBeString();
-      await close();
-    });
-
     test('the token of a link is in the outbox until the mail is sent, in no job and in no log', async () => {
       const { database, newWorker, send, row, entries, mail, close } = await open();
       const { token } = MAIL_SAMPLES['password-reset'];

@@ -117,33 +117,6 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       ]);
     });
 
-    test('P-29 usage while PREPAID is never invoiced, usage while POSTPAID also after the change', async () => {
-      const { use, bill, run, invoices } = await open('PREPAID');
-      await use(1n, '2030-03-01T00:00:00Z');
-      await bill('POSTPAID');
-      await use(2n, '2030-03-02T00:00:00Z');
-      await bill('PREPAID');
-      await use(4n, '2030-03-03T00:00:00Z');
-      await bill('POSTPAID');
-      await use(8n, '2030-03-04T00:00:00Z');
-      await bill('PREPAID');
-      await use(16n, '2030-03-05T00:00:00Z');
-      await run();
-      expect(await invoices()).toEqual([['2030-03', 10n]]);
-      await run();
-      expect(await invoices()).toHaveLength(1);
-    });
-
-    test('P-29 a change of mode without usage leaves nothing to invoice', async () => {
-      const { bill, run, invoices, entries } = await open('PREPAID');
-      await bill('POSTPAID');
-      await bill('PREPAID');
-      await bill('POSTPAID');
-      await run();
-      expect(await invoices()).toEqual([]);
-      expect(entries.filter(({ level }) => level === 'error')).toEqual([]);
-    });
-
     test('P-29 a run that dies in the middle has no effect, and the next one does all of it', async () => {
       const { use, parts, run, invoices } = await open();
       await use(3n, '2030-03-01T00:00:00Z');

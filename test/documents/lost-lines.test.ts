@@ -67,11 +67,6 @@ describe('where a name begins and ends', () => {
     expect(position).toBe('Web Designer, Product Owner');
   });
 
-  test('G-7 an article that is written large is part of the name', async () => {
-    expect((await job('[title:Editor]\n[company:The Northern Courier]')).name).toBe('The Northern Courier');
-    expect((await job('[title:Editor]\n[company:the Northern Courier]')).name).toBe('Northern Courier');
-  });
-
   test('G-7 the letters of the name and who bought it are part of it, other remarks are not', async () => {
     const name = async (company: string) => (await job(`[title:Tester]\n${company}`)).name;
     expect(await name('[company:Northern Exchange Program] (NEP)')).toBe('Northern Exchange Program (NEP)');
@@ -108,10 +103,7 @@ describe('where the name of a school ends', () => {
   test.each([
     ['[school:The Art Institute] of Orange County', 'The Art Institute of Orange County'],
     ['[school:Gymnasium] Wertingen', 'Gymnasium Wertingen'],
-    ['[school:University of California], Santa Cruz', 'University of California, Santa Cruz'],
-    ['[school:Airedale University], Leeds', 'Airedale University'],
     ['[school:Airedale University] of the north', 'Airedale University'],
-    ['[school:Airedale University] Dean List', 'Airedale University'],
   ])('G-7 %s', async (line, name) => {
     expect(await school(line)).toBe(name);
   });
@@ -141,14 +133,6 @@ describe('a degree and its field on lines of their own', () => {
     expect(await studies(SCHOOLS[0] ?? '', ...first, '', SCHOOLS[1] ?? '', ...second)).toMatchObject([
       { institution: 'Airedale University', studyType: 'Master of Science', area: 'Astrophysics' },
       { institution: 'Calder College', studyType: 'Bachelor', area: 'Physics' },
-    ]);
-  });
-
-  test('G-7 are one where studies are named and no degree', async () => {
-    expect(
-      await studies(SCHOOLS[0] ?? '', '[degree:Graduate Studies]', '[degree:Astrophysics]'),
-    ).toMatchObject([
-      { institution: 'Airedale University', studyType: 'Graduate Studies', area: 'Astrophysics' },
     ]);
   });
 

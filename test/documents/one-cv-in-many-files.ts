@@ -1,9 +1,7 @@
 import {
   bullet,
   makeDocx,
-  makeOdt,
   makePdf,
-  makeRtf,
   type PlacedText,
   paragraph,
   wrapped,
@@ -49,16 +47,6 @@ export function asText(cv: WrittenCv): Uint8Array {
   return utf8(inOrder(cv).map(plain).join('\n'));
 }
 
-/** As it is printed: the second column begins at the same place in every line. */
-export function asPrintedColumns({ top, columns: [left = [], right = []] }: WrittenCv): Uint8Array {
-  const width = Math.max(...left.map((line) => plain(line).length)) + 6;
-  const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, at) => {
-    const [one, other] = [left[at] ?? gap, right[at] ?? gap];
-    return `${plain(one).padEnd(width)}${plain(other)}`.trimEnd();
-  });
-  return utf8([...top.map(plain), '', ...rows].join('\n'));
-}
-
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
@@ -76,9 +64,8 @@ function htmlOf(lines: readonly CvLine[]): string {
 }
 
 export function asHtml({ top, columns }: WrittenCv): Uint8Array {
-  const [only = []] = columns;
   const cells = columns.map((lines) => `<td>${htmlOf(lines)}</td>`).join('');
-  const body = columns.length === 1 ? htmlOf(only) : `<table><tr>${cells}</tr></table>`;
+  const body = `<table><tr>${cells}</tr></table>`;
   return utf8(`<!doctype html><html><head><title>CV</title></head><body>${htmlOf(top)}${body}</body></html>`);
 }
 
@@ -92,46 +79,8 @@ function docxOf(lines: readonly CvLine[]): string {
 }
 
 export function asDocx({ top, columns }: WrittenCv): Uint8Array {
-  const [only = []] = columns;
   const cells = columns.map((lines) => `<w:tc>${docxOf(lines)}</w:tc>`).join('');
-  const body = columns.length === 1 ? docxOf(only) : `<w:tbl><w:tr>${cells}</w:tr></w:tbl>`;
-  return makeDocx(docxOf(top) + body);
-}
-
-function odtOf(lines: readonly CvLine[]): string {
-  return lines
-    .map((line) => {
-      if (line.as === 'gap') return '<text:p/>';
-      const text = `<text:p>${escaped(line.text)}</text:p>`;
-      return line.as === 'point' ? `<text:list><text:list-item>${text}</text:list-item></text:list>` : text;
-    })
-    .join('')
-    .replaceAll('</text:list><text:list>', '');
-}
-
-export function asOdt({ top, columns }: WrittenCv): Uint8Array {
-  const [only = []] = columns;
-  const cells = columns.map((lines) => `<table:table-cell>${odtOf(lines)}</table:table-cell>`).join('');
-  const rows = `<table:table><table:table-row>${cells}</table:table-row></table:table>`;
-  return makeOdt(odtOf(top) + (columns.length === 1 ? odtOf(only) : rows));
-}
-
-function rtfOf(lines: readonly CvLine[], properties = ''): string {
-  return lines
-    .map((line) => {
-      if (line.as === 'gap') return `\\pard${properties}`;
-      const text = line.text.replace(/[\\{}]/g, '\\$&');
-      const mark = line.as === 'point' ? "{\\listtext\\f1\\'b7\\tab}" : '';
-      return `${mark}\\pard\\plain\\f0${properties}${line.as === 'point' ? '\\ls1' : ''} ${text}`;
-    })
-    .join('\\par\n');
-}
-
-export function asRtf({ top, columns }: WrittenCv): Uint8Array {
-  const [only = []] = columns;
-  const cells = columns.map((lines) => `${rtfOf(lines, '\\intbl')}\\cell\n`).join('');
-  const below = columns.length === 1 ? rtfOf(only) : `\\trowd\\cellx4000\\cellx9000 ${cells}\\row\n\\pard`;
-  return makeRtf(`${rtfOf(top)}\\par\n${below}`);
+  return makeDocx(`${docxOf(top)}<w:tbl><w:tr>${cells}</w:tr></w:tbl>`);
 }
 
 const LEADING = 14;

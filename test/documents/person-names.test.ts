@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { createEmbeddedEngine } from '../../src/domain/documents/embedded-engine.ts';
-import { isNameWord } from '../../src/domain/documents/words/word-lists.ts';
 import { readMarked } from './marked-cvs.ts';
 import { TODAY } from './recorded-documents.ts';
 
@@ -16,20 +15,13 @@ const nameInFlat = (top: string) => nameIn(`${top} ${LATER}`);
 describe('the name at the top of a CV that has lost its line ends', () => {
   test.each([
     ['Bambang Setiawan Nugroho Quality Assurance Surabaya', 'Bambang Setiawan Nugroho'],
-    ['Chidinma Okonkwo Warehouse Lagos Nigeria', 'Chidinma Okonkwo'],
     ['Farhan Siddiqui Ansari Velloor Andhra Pradesh', 'Farhan Siddiqui Ansari'],
-    ['Wojciech Zieliński Magazyn Kraków', 'Wojciech Zieliński'],
   ])('G-7 names of many countries are known: %s', (top, name) => {
     expect(nameInFlat(top)).toBe(name);
   });
 
-  test('G-7 an unknown town before its region is no part of the name', () => {
-    expect(nameInFlat('Ebba Toftlund Velloorpet Tamil Nadu')).toBe('Ebba Toftlund');
-  });
-
   test('G-7 a place alone is no name', () => {
     expect(nameInFlat('Coimbatore Tamil Nadu')).toBeNull();
-    expect(nameInFlat('Velloorpet Karnataka')).toBeNull();
   });
 
   test('G-7 an initial behind the name belongs to it, and so does the surname behind an initial', () => {
@@ -93,18 +85,6 @@ describe('the name on a line of its own', () => {
   });
 });
 
-test('G-7 names are known with and without their accents', () => {
-  expect(['Nguyễn', 'nguyen', 'Łukasz', 'lukasz', 'Ødegaard', 'Đặng', 'Yıldırım'].map(isNameWord)).toEqual([
-    true,
-    true,
-    true,
-    true,
-    false,
-    true,
-    true,
-  ]);
-});
-
 test('G-7 letters behind the name that stand for degrees and institutions are no part of it', async () => {
   const profile = await readMarked(
     'Mr [name:Desmond Fairchild BEng] CEng MIMechE\ndes.fairchild@example.com\nDerby\n\nWork Experience\nEngineer, Northwind Ltd, 2015 - 2019\n',
@@ -127,13 +107,9 @@ Hochschule Aachen, Maschinenbau
 
   test.each([
     ['Jan van den Berg', 'Jan van den Berg'],
-    ['João Pedro da Silva Santos', 'João Pedro da Silva Santos'],
     ['María José García-Lorca Fernández', 'María José García-Lorca Fernández'],
-    ['MARÍA DEL CARMEN RUIZ DE LA TORRE', 'MARÍA DEL CARMEN RUIZ DE LA TORRE'],
-    ['GUSTAVO ADOLFO RÍOS MENDIETA', 'GUSTAVO ADOLFO RÍOS MENDIETA'],
     ['Dipl.-Ing. Jörg von der Heyden', 'Jörg von der Heyden'],
     ['MUDr. Jana Dvořáková', 'Jana Dvořáková'],
-    ['Lic. Carlos Méndez', 'Carlos Méndez'],
     ['Anirban Das', 'Anirban Das'],
   ])('G-7 with small words, four words and titles: %s', (top, name) => {
     expect(nameIn(`${top}\n${below}`)).toBe(name);

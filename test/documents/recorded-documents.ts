@@ -27,7 +27,13 @@ export function postingOf(text: string): NonNullable<ParsedPosting['posting']> {
   return posting;
 }
 
-const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
+/** Letters and digits alone, without the words for the signs of an address. */
+function squeezed(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[([{<] ?(?:at|dot) ?[)\]}>]/g, '')
+    .replace(/[^\p{L}\p{N}]/gu, '');
+}
 
 interface Noted {
   readonly evidence: readonly { readonly path: string; readonly start: number; readonly end: number }[];
@@ -35,16 +41,19 @@ interface Noted {
 
 /** What is derived from other values of the record, each by a rule of its own. */
 const DERIVED =
-  /^(?:current_|highest_|total_)|canonical$|countryCode$|Date$|network$|username$|employmentType|jobLocationType|work_mode|seniority|baseSalary|monthsOfExperience|datePosted|validThrough/;
+  /^(?:current_|highest_|total_)|canonical$|countryCode$|network$|username$|employmentType|jobLocationType|work_mode|seniority|baseSalary|monthsOfExperience|datePosted|validThrough/;
 
 /** The values of a record that the text does not have where its evidence points. */
 export function unproven(text: string, record: unknown, { evidence }: Noted, path = ''): string[] {
   if (record === null || typeof record === 'number' || DERIVED.test(path)) return [];
   if (typeof record === 'string') {
-    const parents = [path, path.replace(/\.\w+$/, '')];
-    const isProven = evidence.some(
-      (one) => parents.includes(one.path) && plain(text.slice(one.start, one.end)).includes(plain(record)),
-    );
+    const paths = [path, path.replace(/\.\w+$/, ''), `${path}.url`];
+    const wanted = /Date$|\.date$/.test(path) ? record.slice(2, 4) : squeezed(record);
+    const isProven = evidence.some((one) => {
+      const seen = squeezed(text.slice(one.start, one.end));
+      // Of a value over several lines of a column its first line is the place.
+      return paths.includes(one.path) && (seen.includes(wanted) || (seen !== '' && wanted.startsWith(seen)));
+    });
     return isProven ? [] : [`${path}: ${record}`];
   }
   return Object.entries(record as object).flatMap(([key, value]) => {

@@ -1,35 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import type { Evidence } from '../../src/domain/documents/parsed-document.ts';
+import { parsedCvSchema } from '../../src/domain/documents/parsed-document.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { cvText, engine, profileOf, TODAY } from './recorded-documents.ts';
+import { cvText, engine, profileOf, TODAY, unproven } from './recorded-documents.ts';
 
 const at = (year: number, month: number) => year * 12 + month;
 const NOW = at(TODAY.year, TODAY.month);
 
 const LAYOUTS: Readonly<Record<string, readonly [text: string, months: number, name?: string]>> = {
-  'dates in a left column set by blanks, umlauts, two jobs at a time': [
-    `Jürgen Müller
-Hauptstraße 5, 50667 Köln
-juergen.mueller@example.de
-Tel.: 0171 2345678
-
-BERUFSERFAHRUNG
-
-01/2015 – 12/2018        Geschäftsführer
-                         Müller & Söhne GmbH, Köln
-                         Führung von 12 Mitarbeitern
-03/2017 – heute          Aushilfe im Verkauf (Nebentätigkeit)
-                         Bäckerei Größe, Düsseldorf
-08/2010 – 12/2014        Kaufmännischer Angestellter
-                         Überland AG, Münster
-
-AUSBILDUNG
-
-08/2007 – 07/2010        Ausbildung zum Bürokaufmann
-                         Übungsfirma Köln`,
-    NOW - at(2010, 8) + 1,
-    'Jürgen Müller',
-  ],
   'labelled lines': [
     `CURRICULUM VITAE
 
@@ -104,54 +81,6 @@ High School Diploma, Lincoln High School`,
     45,
     'John Carter',
   ],
-  'years only, dates on the left': [
-    `MARIA ROSSI
-maria.rossi@example.it
-
-ESPERIENZE LAVORATIVE
-
-2015 – oggi   Infermiera, Ospedale San Raffaele, Milano
-2010 – 2015   Infermiera, Clinica Sant'Anna, Como
-
-ISTRUZIONE
-2006 – 2009   Laurea in Infermieristica, Università di Milano`,
-    NOW - at(2010, 1) + 1,
-    'MARIA ROSSI',
-  ],
-  'dates on the right': [
-    `Tom Baker
-tom@example.com | +44 7700 900123
-
-Employment
-
-Sales Manager                                   Jan 2019 – Present
-Brightside Foods Ltd, Leeds
-• Grew revenue by 20 %
-
-Sales Assistant                                 Mar 2015 – Dec 2018
-Oakwood Stores, York
-• Served customers
-
-Education
-BA Business, University of Leeds                2012 – 2015`,
-    NOW - at(2015, 3) + 1,
-    'Tom Baker',
-  ],
-  'jobs at the same time': [
-    `Zoë Brontë
-zoe.bronte@example.com
-
-WORK EXPERIENCE
-
-Lecturer, City College — 09/2014 to 08/2020
-Freelance Translator, self-employed — 01/2016 to present
-Tutor, Learning Hub — 2012 to 2013
-
-EDUCATION
-MA Linguistics, University of York, 2012`,
-    12 + (NOW - at(2014, 9) + 1),
-    'Zoë Brontë',
-  ],
   'a table with tabs': [
     `Name\tAhmed Khan
 Email\tahmed.khan@example.com
@@ -222,48 +151,6 @@ Bachelor's degree, Economics · (2010 - 2014)`,
     NOW - at(2016, 11) + 1,
     'Sara Lopez',
   ],
-  'since, in German': [
-    `Petra Schäfer
-petra.schaefer@example.de
-
-Beruflicher Werdegang
-seit 04/2019: Teamleiterin Einkauf, Grünwald Möbel GmbH, Nürnberg
-02/2013 – 03/2019: Einkäuferin, Käse König KG, Kempten
-
-Studium
-10/2008 – 01/2013: BWL, Universität Würzburg (Bachelor)`,
-    NOW - at(2013, 2) + 1,
-    'Petra Schäfer',
-  ],
-  'a period in words': [
-    `RESUME
-Name of Candidate: DAVID OKAFOR
-Contact: 08031234567, david.okafor@example.com
-
-PROFESSIONAL EXPERIENCE
-Organisation: Zenith Oil
-Post Held: Field Engineer
-Period: From 12th June 2017 to 30th April 2021
-
-Organisation: Delta Works
-Post Held: Trainee Engineer
-Period: Jan 2015 till May 2017`,
-    at(2021, 4) - at(2015, 1) + 1,
-    'DAVID OKAFOR',
-  ],
-  'since and from to, in French': [
-    `CV de Chloé Lefèvre
-chloe.lefevre@example.fr — 06 12 34 56 78
-
-Expériences professionnelles
-Depuis septembre 2020 – Cheffe de projet – Société Générale, Paris
-De mars 2016 à août 2020 – Développeuse – Éditions Dupré, Lyon
-
-Formation
-2011-2016 Diplôme d'ingénieur, INSA Lyon`,
-    NOW - at(2016, 3) + 1,
-    'Chloé Lefèvre',
-  ],
   'spans over two lines': [
     `Amy Wong
 amy@example.com
@@ -314,13 +201,9 @@ test('G-7 the name, where the first line is another', () => {
     '\n\nEXPERIENCE\nNurse, Mercy Hospital, 2015 - 2020\n\nEDUCATION\nBSc Nursing, State University, 2014';
   const cases: readonly (readonly [string, string])[] = [
     ['Curriculum Vitae of Jane Miller\njane@example.com', 'Jane Miller'],
-    ['RESUME\nName of Candidate: DAVID OKAFOR\nd@example.com', 'DAVID OKAFOR'],
-    ['Lebenslauf\nVor- und Nachname: Jürgen Groß\nj@example.de', 'Jürgen Groß'],
-    ['Nombre y apellidos: Elena García\ne@example.es', 'Elena García'],
     ['Confidential\nPage 1\n\nMARTIN KELLER\nm.keller@example.com', 'MARTIN KELLER'],
     ['J A N E   M I L L E R\njane@example.com', 'JANE MILLER'],
     ['Miller, Jane\njane@example.com', 'Miller, Jane'],
-    ['David A. Miller Jr.\nNurse\ndavid@example.com', 'David A. Miller Jr'],
     ['DAVID MILLER, III\ndavid@example.com', 'DAVID MILLER, III'],
     ['David Miller Sr. Nurse\ndavid@example.com', 'David Miller'],
     [
@@ -334,48 +217,6 @@ test('G-7 the name, where the first line is another', () => {
   const bottom = `Nurse\n${'Cares for patients in every ward of the hospital.\n'.repeat(20)}${tail}\n\nContact\nOlga Brandt\nolga.brandt@example.com`;
   expect(profileOf(bottom).basics.name).toBe('Olga Brandt');
 });
-
-test('G-7 a referee is not taken for the person', () => {
-  const lines = 'Cares for patients in every ward of the hospital.\n'.repeat(14);
-  const text = `nurse77@example.com\n\nEXPERIENCE\nNurse, Mercy Hospital, 2015 - 2020\n${lines}\nEDUCATION\nBSc Nursing, State University, 2014\n\nREFERENCES\n\nMichaela Brandt\nSenior Nurse, Mercy Hospital`;
-  expect(profileOf(text).basics.name).toBeNull();
-});
-
-/** Letters and digits alone, without the words for the signs of an address. */
-function squeezed(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[([{<] ?(?:at|dot) ?[)\]}>]/g, '')
-    .replace(/[^\p{L}\p{N}]/gu, '');
-}
-
-/** What is derived from other values of the record, each by a rule of its own. */
-const DERIVED = /^(?:current_|highest_|total_)|canonical$|countryCode$|network$|username$/;
-
-/** The values of a record that have no evidence, or whose evidence points elsewhere. */
-function unproven(
-  text: string,
-  value: unknown,
-  evidence: ReadonlyMap<string, Evidence>,
-  path = '',
-): string[] {
-  if (value === null || typeof value === 'number' || DERIVED.test(path)) return [];
-  if (typeof value === 'string') {
-    const place =
-      evidence.get(path) ?? evidence.get(path.replace(/\.\w+$/, '')) ?? evidence.get(`${path}.url`);
-    if (place === undefined) return [`${path} has no evidence: ${value}`];
-    const seen = squeezed(text.slice(place.start, place.end));
-    const wanted = /Date$|\.date$/.test(path) ? value.slice(2, 4) : squeezed(value);
-    // Of a value over several lines of a column its first line is the place.
-    return seen.includes(wanted) || (seen !== '' && wanted.startsWith(seen))
-      ? []
-      : [`${path}: ${value} at ${seen}`];
-  }
-  return Object.entries(value as object).flatMap(([key, one]) => {
-    const step = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-    return unproven(text, one, evidence, step);
-  });
-}
 
 const CONTACTS = [
   'jane . doe @ gmail . com',
@@ -412,9 +253,9 @@ test('G-7 no value is invented: each one stands where its evidence points, in ev
   }
 
   function check(text: string, seed = 0): void {
-    const { profile, evidence } = engine.parseCv(text, TODAY);
-    const places = new Map(evidence.map((one) => [one.path, one]));
-    expect(unproven(text, profile, places), `seed ${seed}`).toEqual([]);
+    const parsed = engine.parseCv(text, TODAY);
+    expect(parsedCvSchema.safeParse(parsed).error, `seed ${seed}`).toBeUndefined();
+    expect(unproven(text, parsed.profile, parsed), `seed ${seed}`).toEqual([]);
   }
 });
 
@@ -458,13 +299,5 @@ describe('text that is not a position', () => {
     expect(profileOf(exported('', 'Certified Nursing Assistant')).work[0]?.position).toBe(
       'Certified Nursing Assistant',
     );
-  });
-  test('the words of a sentence behind it', () => {
-    const [job] = profileOf(exported('', 'Quality Engineer and primarily involved in')).work;
-    expect(job?.position).toBe('Quality Engineer');
-  });
-  test('a rare word of a position is one', () => {
-    for (const position of ['Claims Handler', 'Scrum Master', 'Platoon Sergeant', 'Session Bassist'])
-      expect(profileOf(exported('', position)).work[0]?.position).toBe(position);
   });
 });

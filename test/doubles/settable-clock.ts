@@ -1,7 +1,7 @@
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 
-export interface SettableClock extends Clock {
+interface SettableClock extends Clock {
   /** Sets the time ahead and runs the timers that are due by then. */
   setAhead(ms: number): void;
   /** How many timers of exactly this delay have neither run nor been cancelled. */

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../doubles/seeded-random.ts';
+import { pieces } from './generated-messages.ts';
 
 /** What a model says, in the order in which it does. */
 export interface ChatSource {
@@ -98,14 +99,4 @@ function callDeltas(random: SeededRandom, calls: ChatSource['calls']): object[] 
     left = queues.filter((one) => one.length > 0);
   }
   return deltas;
-}
-
-function pieces(random: SeededRandom, text: string): string[] {
-  const found: string[] = [];
-  for (let from = 0; from < text.length; ) {
-    const to = from + 1 + random.below(12);
-    found.push(text.slice(from, to));
-    from = to;
-  }
-  return found;
 }

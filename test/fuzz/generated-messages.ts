@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../doubles/seeded-random.ts';
 
 /**
- * Requests and answers of Anthropic's Messages and of chat completions, out of everything that both wires can say. Every
+ * Requests and answers of Anthropic's Messages, out of everything that chat completions can say too. Every
  * text is of words that are nowhere else, so that what is lost or made up on the way is found by looking for words.
  */
 export type Json = { [name: string]: unknown };
@@ -126,55 +126,6 @@ function generatedTurns(random: SeededRandom): Json[] {
   return [{ role: 'assistant', content: assistant }, { role: 'user', content }, ...middle];
 }
 
-/** A request of chat completions that Messages can say. */
-export function generateChatRequest(random: SeededRandom): Json {
-  const made = (name: string) => ({ name, description: words(random), parameters: schemaOf(random) });
-  const tools = several(random, 3, () => ({ type: 'function', function: made(word(random)) }));
-  const messages: Json[] = [...several(random, 2, () => ({ role: 'system', content: words(random) }))];
-  messages.push({ role: 'user', content: chatContent(random) });
-  for (let turn = random.below(5); turn > 0; turn -= 1) messages.push(...generatedChatTurns(random));
-  const named = { type: 'function', function: { name: tools[0]?.function.name } };
-  return {
-    model: 'svc/chat-default',
-    messages,
-    max_tokens: 1 + random.below(10_000),
-    ...(tools.length === 0 ? {} : { tools }),
-    ...(tools.length === 0
-      ? {}
-      : sometimes(random, () => ({ tool_choice: random.pick(['auto', 'none', 'required', named]) }))),
-    ...samplingOf(random),
-    ...sometimes(random, () => ({ stop: [word(random), word(random)] })),
-    ...sometimes(random, () => ({ user: word(random) })),
-    ...sometimes(random, () => ({ stream: true, stream_options: { include_usage: true } })),
-  };
-}
-
-function chatContent(random: SeededRandom): unknown {
-  if (random.below(2) === 0) return words(random);
-  const url = random.pick([`https://${word(random)}.test/`, `data:image/png;base64,${base64(random)}`]);
-  const file = { filename: word(random), file_data: `data:application/pdf;base64,${base64(random)}` };
-  const rest = random.pick([
-    { type: 'image_url', image_url: { url } },
-    { type: 'file', file },
-  ]);
-  return [{ type: 'text', text: words(random) }, rest];
-}
-
-function generatedChatTurns(random: SeededRandom): Json[] {
-  const calls = several(random, 3, () => callOf(random));
-  const made = calls.map(({ id, name, input }) => ({
-    ...{ id, type: 'function', function: { name, arguments: JSON.stringify(input) } },
-  }));
-  const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: words(random) }));
-  const said = { role: 'assistant', content: words(random) };
-  return [
-    made.length === 0 ? said : { ...said, tool_calls: made },
-    ...results,
-    ...(results.length > 0 && random.below(2) === 0 ? [] : [{ role: 'user', content: chatContent(random) }]),
-    ...(random.below(5) === 0 ? [{ role: 'developer', content: words(random) }] : []),
-  ];
-}
-
 /** A whole message, as an Anthropic target answers. */
 export function generateMessage(random: SeededRandom): Json {
   const calls = several(random, 3, () => ({ type: 'tool_use', ...callOf(random) }));
@@ -236,7 +187,8 @@ function eventsOfBlock(random: SeededRandom, block: Json, index: number): Json[]
   return [opened({ ...block, input: {} }), ...deltas, stop];
 }
 
-function pieces(random: SeededRandom, text: string): string[] {
+/** The text, cut anywhere. */
+export function pieces(random: SeededRandom, text: string): string[] {
   const at = random.below(text.length + 1);
   const half = [text.slice(0, at), text.slice(at)];
   return random.below(3) === 0 ? half.flatMap((piece) => pieces(random, piece)) : half;

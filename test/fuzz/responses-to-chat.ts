@@ -2,8 +2,10 @@ import { createResponsesToChat } from '../../src/domain/model-calls/translation/
 import type { TranslatedRequest } from '../../src/domain/model-calls/translation/translator.ts';
 import { isObject, type JsonObject } from '../../src/ports/json-object.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
+import { mutated } from '../gateway/generated-body.ts';
 import { type ChatSource, chatChunks, generateChat, wholeChat } from './generated-chat.ts';
-import { damagedBody, generateResponsesBody } from './generated-responses-body.ts';
+import { damagedJson } from './generated-messages.ts';
+import { generateResponsesBody } from './generated-responses-body.ts';
 import { checkResponseEvents } from './response-events.ts';
 
 export interface FuzzedTranslations {
@@ -172,6 +174,13 @@ function fuzzBody(random: SeededRandom): 'bodies' {
   }
   checkTurns(chat.messages);
   return 'bodies';
+}
+
+/** With a value replaced by another, a member gone, or bytes changed. */
+function damagedBody(random: SeededRandom, written: string): string {
+  if (random.below(4) > 0 && written.startsWith('{'))
+    return JSON.stringify(damagedJson(random, JSON.parse(written)));
+  return new TextDecoder().decode(mutated(random, new TextEncoder().encode(written)));
 }
 
 /** The results of a message's calls are directly behind it, each of a call that was made. */

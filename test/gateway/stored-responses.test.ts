@@ -82,27 +82,6 @@ describe('responses of a target that supports only chat completions, with STORED
     ).toBe(404);
   });
 
-  test('references to their items are replaced, as Vercel’s client sends them; unknown ones are 404', async () => {
-    const { rawKey } = await gateway.mint();
-    gateway.upstream.answer(chatSays('An answer.'));
-    const first = await json(create(gateway, rawKey, { model: OWN, input: 'A question' }));
-    const [item] = first.output as readonly Body[];
-    const input = (id: unknown) => [
-      { role: 'user', content: 'A question' },
-      { type: 'item_reference', id: 'rs_gone' },
-      { type: 'item_reference', id },
-      { role: 'user', content: 'And now?' },
-    ];
-    await create(gateway, rawKey, { model: OWN, input: input(item?.id) });
-    expect(bodyIn(gateway.upstream.received.at(-1) as Received).messages).toEqual([
-      { role: 'user', content: 'A question' },
-      { role: 'assistant', content: 'An answer.' },
-      { role: 'user', content: 'And now?' },
-    ]);
-    const unknown = await refusalOf(create(gateway, rawKey, { model: OWN, input: input('msg_gone') }));
-    expect(unknown).toMatchObject({ status: 404, param: 'input' });
-  });
-
   test('are not stored with store: false, and a key reads only responses of its models', async () => {
     const { rawKey } = await gateway.mint();
     const { rawKey: other } = await gateway.mint({ models: [NATIVE] });

@@ -23,19 +23,10 @@ async function call(sent: unknown = body) {
 
 describe('G-36 errors of an upstream', () => {
   test('G-36 G-16 a rejection of the request is returned in the envelope, with provider names replaced', async () => {
+    const message = `provider-model-x at ${gateway.upstream.url} wants shorter messages`;
     for (const status of [400, 413, 415, 422]) {
-      gateway.upstream.answer(() =>
-        Response.json(
-          {
-            error: {
-              message: `provider-model-x at ${gateway.upstream.url} wants shorter messages`,
-              type: 'x',
-              param: 'messages',
-            },
-          },
-          { status },
-        ),
-      );
+      const error = { message, type: 'x', param: 'messages' };
+      gateway.upstream.answer(() => Response.json({ error }, { status }));
       const { status: answered, body: answer, id } = await call();
       expect(answered).toBe(status);
       expect(answer.error).toMatchObject({ type: 'invalid_request_error', code: null, param: 'messages' });
@@ -48,24 +39,27 @@ describe('G-36 errors of an upstream', () => {
   });
 
   test('G-36 any other error is ours: 503, without its message', async () => {
-    for (const status of [301, 401, 402, 403, 404, 408, 409, 500, 502, 529]) {
+    for (const [status, advice] of [
+      [301, 'Retry with backoff'],
+      [401, 'retrying does not help'],
+      [404, 'retrying does not help'],
+      [500, 'Retry with backoff'],
+    ] as const) {
       gateway.upstream.answer(() =>
         Response.json({ error: { message: 'secret provider words' } }, { status }),
       );
       const { status: answered, body: answer } = await call();
       expect(answered).toBe(503);
       expect(answer.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+      expect(answer.error.message).toContain(advice);
       expect(JSON.stringify(answer)).not.toContain('secret');
     }
   });
 
   test.each([
-    ['context_length_exceeded', 'context_length_exceeded'],
     ['content_filter', 'content_filter'],
     ['INSUFFICIENT_CREDITS', null],
     ['provider-model-x', 'svc/chat-default'],
-    ['no word at all', null],
-    [400, null],
   ])(
     'G-36 its code %p is %p for the client, never one of ours or of the provider’s names',
     async (code, said) => {
@@ -76,15 +70,6 @@ describe('G-36 errors of an upstream', () => {
     },
   );
 
-  test('G-36 a prompt that is too long is 400 with the code, also where the provider returns 500', async () => {
-    const error = { message: 'This model’s maximum context length is 4096 tokens', type: 'server_error' };
-    gateway.upstream.answer(() => Response.json({ error }, { status: 500 }));
-    const { status, body: answer } = await call();
-    expect([status, answer.error.type, answer.error.code]).toEqual([
-      ...[400, 'invalid_request_error', 'context_length_exceeded'],
-    ]);
-  });
-
   test('G-36 an HTML page instead of an error is not passed on', async () => {
     const page = '<html><center>nginx of provider.example</center></html>';
     gateway.upstream.answer(
@@ -92,15 +77,6 @@ describe('G-36 errors of an upstream', () => {
     );
     const { status, body: answer } = await call();
     expect([status, answer.error.message]).toEqual([413, 'The model refused the request with status 413.']);
-  });
-
-  test('G-36 a provider that rejects our key or model name is 503, with the note that a retry does not help', async () => {
-    for (const status of [401, 404]) {
-      gateway.upstream.answer(() => Response.json({ error: { message: 'secret' } }, { status }));
-      expect((await call()).body.error.message).toContain('retrying does not help');
-    }
-    gateway.upstream.answer(() => Response.json({}, { status: 500 }));
-    expect((await call()).body.error.message).toContain('Retry with backoff');
   });
 
   test('G-36 G-41 its 429 is a 429 with the same Retry-After; without one a default is set', async () => {
@@ -118,12 +94,7 @@ describe('G-36 errors of an upstream', () => {
       ]);
       expect([answered.get('retry-after'), answered.get('retry-after-ms') !== null]).toEqual([seconds, true]);
       expect(JSON.stringify(answer)).not.toContain('secret');
-      const row = {
-        outcome: 'FAILED',
-        http_status: 429,
-        reason: 'PROVIDER_RATE_LIMITED',
-        prompt_tokens: null,
-      };
+      const row = { outcome: 'FAILED', http_status: 429, reason: 'PROVIDER_RATE_LIMITED' };
       expect((await gateway.calls(id, 1))[0]).toMatchObject(row);
     }
     gateway.upstream.answer(() => Response.json({}, { status: 503, headers: { 'retry-after': '9' } }));
@@ -183,110 +154,32 @@ describe('G-36 errors of an upstream', () => {
     }
   });
 
-  test.each([201, 202, 205, 206])(
-    'an answer with status %p is an answer: 200 for the client',
-    async (status) => {
-      const json = JSON.stringify(chatAnswer());
-      const strange = Bun.listen({
-        hostname: '127.0.0.1',
-        port: 0,
-        socket: {
-          data: (socket) =>
-            void socket.end(`HTTP/1.1 ${status} Odd\r\ncontent-type: application/json\r\n\r\n${json}`),
-        },
-      });
-      const url = `http://127.0.0.1:${strange.port}/v1`;
-      await gateway.aimAt('svc/chat-premium', { url, received: [], answer() {}, close() {} });
-      const answered = await call({ ...body, model: 'svc/chat-premium' });
-      expect([answered.status, answered.body.choices[0].message.content]).toEqual([200, 'Hello.']);
-      const [record] = await gateway.calls(answered.id, 1);
-      expect(record).toMatchObject({ outcome: 'SUCCEEDED', http_status: 200, prompt_tokens: 7n });
-      strange.stop(true);
-    },
-  );
-
-  test('a call that may have arrived is not sent again: a connection that breaks at once, with a single target', async () => {
-    const flaky = Bun.listen({
-      hostname: '127.0.0.1',
-      port: 0,
-      socket: { open: (socket) => void socket.end(), data() {} },
-    });
-    const url = `http://127.0.0.1:${flaky.port}/v1`;
-    const broken = { url, received: [], answer() {}, close: () => flaky.stop(true) };
-    await gateway.aimAt('svc/chat-premium', broken);
-    const before = gateway.entries.filter(({ message }) => message === 'a model target failed').length;
-    expect((await call({ ...body, model: 'svc/chat-premium' })).status).toBe(503);
-    const after = gateway.entries.filter(({ message }) => message === 'a model target failed').length;
-    expect(after - before).toBe(1);
-    broken.close();
-  });
-
-  test('a failed call releases its tokens where no model ran', async () => {
-    gateway.upstream.answer(() => new Response(null, { status: 500 }));
-    const { rawKey } = await gateway.mint({ tokensPerMinute: 1_000 });
-    const send = () => post(`${gateway.url}/chat/completions`, rawKey, { ...body, max_tokens: 900 });
-    await send();
-    expect((await send()).status).toBe(503);
+  test.each([201, 206])('an answer with status %p is an answer: 200 for the client', async (status) => {
+    gateway.upstream.answer(() => Response.json(chatAnswer(), { status }));
+    const answered = await call();
+    expect([answered.status, answered.body.choices[0].message.content]).toEqual([200, 'Hello.']);
+    const [record] = await gateway.calls(answered.id, 1);
+    expect(record).toMatchObject({ outcome: 'SUCCEEDED', http_status: 200, prompt_tokens: 7n });
   });
 });
 
-describe('G-15 several targets', () => {
-  test('G-36 the next one is tried for errors that are ours, before the first byte', async () => {
-    const second = startScriptedUpstream();
-    await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
-    for (const script of [() => new Response(null, { status: 500 }), noFirstByte]) {
-      gateway.upstream.answer(script);
-      second.answer(() => Response.json(chatAnswer()));
-      const { status, body: answer, id } = await call({ ...body, model: 'svc/chat-premium' });
-      expect([status, answer.model]).toEqual([200, 'svc/chat-premium']);
-      expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'SUCCEEDED' });
-    }
-    second.close();
-  });
-
-  test('G-36 429 with the longest wait when all are rate limited, else 503 with a wait that one of them named', async () => {
-    const second = startScriptedUpstream();
-    await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
-    const limited = (seconds: string) => () =>
-      Response.json({}, { status: 429, headers: { 'retry-after': seconds } });
-    gateway.upstream.answer(limited('20'));
-    second.answer(limited('3'));
-    const all = await call({ ...body, model: 'svc/chat-premium' });
-    expect([all.status, all.headers.get('retry-after')]).toEqual([429, '20']);
-    expect((await gateway.calls(all.id, 1))[0]).toMatchObject({ outcome: 'FAILED', tries: 2 });
-    second.answer(() => Response.json({}, { status: 500 }));
-    const some = await call({ ...body, model: 'svc/chat-premium' });
-    expect([some.status, some.body.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
-    expect(some.headers.get('retry-after')).toBe('20');
-    second.answer(() => Response.json(chatAnswer()));
-    expect((await call({ ...body, model: 'svc/chat-premium' })).status).toBe(200);
-    second.close();
-  });
-
-  test('G-36 an error caused by the client is returned from the first target, and no other is called', async () => {
-    const second = startScriptedUpstream();
-    await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
-    const refuse = () => Response.json({ error: { message: 'bad' } }, { status: 400 });
-    gateway.upstream.answer(refuse);
-    second.answer(refuse);
-    const before = gateway.upstream.received.length;
-    expect((await call({ ...body, model: 'svc/chat-premium' })).status).toBe(400);
-    expect(gateway.upstream.received.length - before + second.received.length).toBe(1);
-    second.close();
-  });
-
-  test('G-15 a change of targets applies without a restart', async () => {
-    const next = startScriptedUpstream();
-    next.answer(() => Response.json(chatAnswer({ id: 'from-next' })));
-    await gateway.aimAt('svc/chat-cheap', next);
-    expect((await call({ ...body, model: 'svc/chat-cheap' })).body.id).toBe('from-next');
-    next.close();
-  });
-
-  test('an alias without targets is 503 where the embedded models are disabled', async () => {
-    const { status, body: answer } = await call({ ...body, model: 'svc/extract-fast' });
-    expect([status, answer.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
-  });
+test('G-15 G-36 of several targets: 429 with the longest wait when all are rate limited, else 503 with a wait that one of them named', async () => {
+  const second = startScriptedUpstream();
+  await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
+  const limited = (seconds: string) => () =>
+    Response.json({}, { status: 429, headers: { 'retry-after': seconds } });
+  gateway.upstream.answer(limited('20'));
+  second.answer(limited('3'));
+  const all = await call({ ...body, model: 'svc/chat-premium' });
+  expect([all.status, all.headers.get('retry-after')]).toEqual([429, '20']);
+  expect((await gateway.calls(all.id, 1))[0]).toMatchObject({ outcome: 'FAILED', tries: 2 });
+  second.answer(() => Response.json({}, { status: 500 }));
+  const some = await call({ ...body, model: 'svc/chat-premium' });
+  expect([some.status, some.body.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
+  expect(some.headers.get('retry-after')).toBe('20');
+  second.answer(() => Response.json(chatAnswer()));
+  expect((await call({ ...body, model: 'svc/chat-premium' })).status).toBe(200);
+  second.close();
 });
 
 describe('when the database is unavailable', () => {

@@ -63,16 +63,6 @@ describe('P-15 matches', () => {
     expect(extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  test('P-15 a talent’s export has their matching data, and the scores with their reasons', async () => {
-    const EXPORT = 'mutation($id: ID!) { exportTalent(id: $id) }';
-    const { admin } = backend.people;
-    const { exportTalent } = await admin.ask<{ exportTalent: object }>(EXPORT, { id: talentIds[1] });
-    expect(exportTalent).toMatchObject({
-      matchFacts: { version: 1, known: { skills: ['python', 'sql', 'docker'] } },
-      matches: [{ jobId, reasons: expect.arrayContaining(['Has Python, SQL, Docker.']) }],
-    });
-  });
-
   test('P-15 of a talent; and never of another company', async () => {
     const { member, otherAdmin } = backend.people;
     const own = await member.ask<Matches>(MATCHES, { talentId: talentIds[1] });

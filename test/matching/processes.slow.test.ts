@@ -87,20 +87,4 @@ describePostgres('with a server', () => {
     expect(new Set(next.pairs()).size).toBe(next.pairs().length);
     expect(next.pairs().length).toBe(JOBS * TALENTS - before);
   });
-
-  test('A-12 changes that come while their pairs are scored end in scores of the newest versions', async () => {
-    const processes = [startProcess(60_000), startProcess(60_000)];
-    await until(() => processes.every(({ lines }) => lines.includes('ready')));
-    const companyId = await fill();
-    for (let round = 0; round < 5; round += 1) {
-      await until(() => processes.some((one) => one.pairs().length > round * 30));
-      await database.query(`update jobs set version = version + 1 where company_id = $1`, [companyId]);
-    }
-    const newest = async () => (await scoresOf(database, companyId)).filter((one) => one.jobVersion === 6);
-    await until(async () => (await newest()).length === JOBS * TALENTS);
-    await until(async () => (await queueSize(database)) === 0);
-    await Promise.all(processes.map((one) => one.end('SIGTERM')));
-    const pairs = processes.flatMap((one) => one.pairs());
-    expect(new Set(pairs).size).toBe(pairs.length);
-  });
 });

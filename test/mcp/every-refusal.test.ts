@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { resumeCompany, suspendCompany } from '../../src/domain/accounts/suspension.ts';
 import { deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
-import { announceCompany, COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
+import { announceCompany } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
 import { until } from '../doubles/until.ts';
+import { loseCredits, oweMoney } from '../gateway/credits-under-test.ts';
 import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { storeOwnKey } from '../gateway/own-key-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';
@@ -45,12 +46,12 @@ const unreadable = { code: null, type: 'invalid_request_error' };
 /** Every refusal that a run can meet (G-45), by its name. */
 const RUNS: Readonly<Record<string, RefusedRun>> = {
   'a suspended company': { ...forbidden, code: 'COMPANY_SUSPENDED', arrange: suspend },
-  'an overdue invoice': { ...forbidden, code: 'PLAN_LIMIT_EXCEEDED', arrange: oweMoney },
+  'an overdue invoice': { ...forbidden, code: 'PLAN_LIMIT_EXCEEDED', arrange: () => oweMoney(gateway) },
   'no credits': {
     status: 402,
     code: 'INSUFFICIENT_CREDITS',
     type: 'insufficient_quota',
-    arrange: loseCredits,
+    arrange: () => loseCredits(gateway),
   },
   'the spending limit of the key': {
     ...forbidden,
@@ -144,44 +145,12 @@ describe.each([...ERAS])('a client of %s', (era) => {
     expect(posting).toMatchObject({ isError: false, body: { posting: null } });
     await client.close();
   });
-
-  test('G-45 G-25 a key that has expired is 401 with the challenge, and so is a list', async () => {
-    const { database, sharedState, secrets, clock } = gateway.parts;
-    const { rawKey, id } = await gateway.mint({ expiresAt: new Date(clock.now() + 3_600_000) });
-    const client = await openClient(gateway.url, rawKey, era);
-    await database.query('update api_keys set expires_at = $2 where id = $1', [
-      id,
-      new Date(clock.now() - 1_000),
-    ]);
-    await sharedState.publish(REVOKED_KEYS_TOPIC, secrets.sha256(rawKey).toHex());
-    for (const asking of [client.listTools(), client.callTool({ name: 'list_models', arguments: {} })]) {
-      const error = await asking.catch((caught: unknown) => caught);
-      expect(String(error)).toContain('authentication_error');
-    }
-    await client.close();
-  });
 });
 
 async function blockAll(): Promise<() => Promise<void>> {
   blocks = true;
   return async () => {
     blocks = false;
-  };
-}
-
-async function oweMoney(): Promise<() => Promise<void>> {
-  const { database, secrets, clock, sharedState } = gateway.parts;
-  const id = secrets.newId();
-  await database.query(
-    `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
-     values ($1, $2, 'MANUAL', 'OPEN', 100, 'usd', $3)`,
-    [id, gateway.companyId, new Date(clock.now() - 86_400_000)],
-  );
-  const tell = () => sharedState.publish(COMPANIES_TOPIC, gateway.companyId);
-  await tell();
-  return async () => {
-    await database.query("update invoices set status = 'PAID' where id = $1", [id]);
-    await tell();
   };
 }
 
@@ -205,18 +174,6 @@ async function haveKeyRefused(): Promise<() => Promise<void>> {
     await answerAgain();
     await restore();
   };
-}
-
-async function loseCredits(): Promise<() => Promise<void>> {
-  const { database } = gateway.parts;
-  const account = [gateway.companyId];
-  await database.query(
-    'update credit_accounts set line_micro = 0, version = version + 1 where id = $1',
-    account,
-  );
-  const { balanceMicro } = await gateway.credits.level();
-  await gateway.credits.grant(-balanceMicro);
-  return () => gateway.credits.grant(balanceMicro);
 }
 
 async function useUp(rawKey: string): Promise<() => Promise<void>> {

@@ -13,13 +13,6 @@ beforeAll(async () => {
   await world.clock.advance(3_600_000);
 });
 
-function* permutations<T>(items: readonly T[]): Iterable<readonly T[]> {
-  if (items.length === 0) yield [];
-  for (const [at, item] of items.entries()) {
-    for (const rest of permutations(items.toSpliced(at, 1))) yield [item, ...rest];
-  }
-}
-
 /** What a company sees of a room, without ids. */
 async function ending(room: string) {
   await world.workOff();
@@ -30,31 +23,6 @@ async function ending(room: string) {
 }
 
 describe('A-7 a meeting’s events', () => {
-  test('A-7 every order of Jitsi’s events ends the same, a breakout room among them', async () => {
-    const [from, until] = [T0 + 60, T0 + 1_860];
-    let expected: unknown = null;
-    let room = 0;
-    for (const order of permutations([0, 1, 2, 3, 4, 5])) {
-      // All 720 in the fold's own test; here some thirty, through the routes and the database.
-      room += 1;
-      if (room % 23 !== 1) continue;
-      const events = serverEvents(`order-${room}`, from, until);
-      for (const at of order) {
-        const { path, body } = events[at] ?? { path: '', body: {} };
-        expect((await world.post(path, body)).status).toBe(202);
-      }
-      const ended = await ending(`order-${room}`);
-      expected ??= ended;
-      expect(ended).toEqual(expected as typeof ended);
-    }
-    expect(expected).toMatchObject([
-      {
-        insight: { status: 'held', durationSeconds: 1_800, isNoShow: false, attendees: [{}, {}] },
-        companyId: null,
-      },
-    ]);
-  });
-
   test('A-7 a day of a room: uses one after the other, repeats, losses, and plans: all shuffles end the same', async () => {
     const random = createSeededRandom(7);
     for (let round = 0; round < 4; round += 1) {

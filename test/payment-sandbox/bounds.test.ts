@@ -68,13 +68,6 @@ describe('the sandbox’s own switches', () => {
     const { now } = (await (await fetch(`${sandbox.url}/sandbox/clock`)).json()) as { now: number };
     expect(now).toBe(Math.floor(sandbox.clock.now() / 1000));
   });
-
-  test('are accepted as JSON or as a form', async () => {
-    const body = new URLSearchParams({ duplicate: '2' });
-    const answer = await fetch(`${sandbox.url}/sandbox/faults`, { method: 'POST', body });
-    expect(await answer.json()).toMatchObject({ duplicate: 2 });
-    await sandbox.own('/sandbox/faults', { duplicate: 0 });
-  });
 });
 
 test('P-3 an empty signing secret is rejected by the constructor', () => {

@@ -4,7 +4,7 @@ import { useSandbox } from './sandbox-under-test.ts';
 import { createSubscriber } from './subscriber.ts';
 
 const { sandbox, database } = useSandbox();
-const { shop, card, pass, state, storyOf, started } = createSubscriber(() => sandbox, 'invoices');
+const { shop, pass, state, storyOf, started } = createSubscriber(() => sandbox, 'invoices');
 
 beforeEach(async () => {
   // What earlier tests left behind does not live on while this one moves the clock.
@@ -56,81 +56,6 @@ describe('P-22 parts of an invoice', () => {
       expect(shown(upcoming as Record<string, unknown>)).toEqual(shown(made));
       expect(linesOf(made).data).toHaveLength(4);
     }
-  });
-
-  test('an invoice shows its first ten lines; all of them are listed, page by page', async () => {
-    const { id, customerId } = await started();
-    for (let count = 1; count <= 11; count += 1) {
-      const fee = { customer: customerId, amount: String(count), currency: 'usd', description: 'Fee' };
-      await sandbox.call('POST', '/v1/invoiceitems', fee);
-    }
-    sandbox.received.length = 0;
-    await pass(31);
-    await until(() => storyOf(id).includes('invoice.paid'));
-    const [invoice] = sandbox.objectsOf('invoice.paid');
-    expect(invoice?.total).toBe(4_900 + 66);
-    expect([linesOf(invoice).data.length, linesOf(invoice).has_more]).toEqual([10, true]);
-    const found: number[] = [];
-    let after: string | undefined;
-    for (let isMore = true; isMore; ) {
-      const page = await sandbox.provider.listInvoiceLines(String(invoice?.id), { limit: 5, after });
-      if (page.outcome === 'failed') throw new Error(page.failure.message);
-      found.push(...page.value.items.map(({ amount }) => Number(amount)));
-      after = page.value.items.at(-1)?.id;
-      isMore = page.value.hasMore;
-    }
-    expect(found).toHaveLength(12);
-    expect(found.reduce((sum, amount) => sum + amount, 0)).toBe(4_900 + 66);
-  });
-
-  test('a customer’s balance pays first, and a credit note lowers what is due and not the total', async () => {
-    const { id, customerId } = await started();
-    await sandbox.call('POST', `/v1/customers/${customerId}`, { balance: '-900' });
-    await card(customerId, 'declines');
-    await pass(31);
-    const open = await sandbox.call('GET', '/v1/invoices', { customer: customerId, status: 'open' });
-    const [invoice] = open.body.data as { id: string }[];
-    expect(invoice).toMatchObject({
-      total: 4_900,
-      amount_due: 4_000,
-      starting_balance: -900,
-      ending_balance: 0,
-    });
-    await sandbox.call('POST', '/v1/credit_notes', { invoice: String(invoice?.id), amount: '1000' });
-    await card(customerId, 'works');
-    sandbox.received.length = 0;
-    await sandbox.call('POST', `/v1/invoices/${invoice?.id}/pay`);
-    await until(() => storyOf(id).includes('invoice.paid'));
-    expect(sandbox.objectsOf('invoice.paid')[0]).toMatchObject({
-      ...{ total: 4_900, amount_due: 3_000, amount_paid: 3_000, pre_payment_credit_notes_amount: 1_000 },
-    });
-  });
-
-  test('a credit note of a paid invoice goes to the balance, to the card or outside; their sum is its amount', async () => {
-    const { id, customerId } = await started();
-    const { latest_invoice: invoice } = await state(id);
-    const issue = (amount: string, ways: Record<string, string> = {}) =>
-      sandbox.call('POST', '/v1/credit_notes', { invoice: String(invoice), amount, ...ways });
-    for (const [amount, ways] of [
-      ['1000', {}],
-      ['1000', { credit_amount: '999' }],
-      ['4901', { credit_amount: '4901' }],
-    ] as const) {
-      expect((await issue(amount, ways)).status).toBe(400);
-    }
-    const noted = await issue('1000', { credit_amount: '700', refund_amount: '300' });
-    expect(noted.body).toMatchObject({
-      ...{ object: 'credit_note', type: 'post_payment', status: 'issued', total: 1_000, invoice },
-      ...{ customer: customerId, refund: expect.stringContaining('re_'), out_of_band_amount: null },
-    });
-    expect((await sandbox.call('GET', `/v1/customers/${customerId}`)).body.balance).toBe(-700);
-    expect((await sandbox.call('GET', `/v1/invoices/${invoice}`)).body).toMatchObject({
-      ...{ status: 'paid', amount_paid: 4_900, total: 4_900, post_payment_credit_notes_amount: 1_000 },
-    });
-    const charges = await sandbox.call('GET', '/v1/charges', { customer: customerId });
-    expect(charges.body.data).toMatchObject([{ amount_refunded: 300 }]);
-    expect((await issue('3901', { credit_amount: '3901' })).status).toBe(400);
-    expect((await issue('3900', { out_of_band_amount: '3900' })).status).toBe(200);
   });
 
   test('a price of another interval starts a period at once, and credits the unused time of the old one', async () => {

@@ -3,8 +3,6 @@ import { correctCommand } from '../../src/command-line/audit/audit-commands.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../../src/command-line/command.ts';
 import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { replayPaymentsCommand } from '../../src/command-line/payment-commands.ts';
-import type { Plan } from '../../src/domain/catalog/plan.ts';
-import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import {
   auditDaily,
@@ -13,26 +11,21 @@ import {
 } from '../../src/domain/reconciliation/provider/provider-audit.ts';
 import type { PaymentProvider } from '../../src/ports/payment-provider.ts';
 import { typedCommand } from '../doubles/typed-command.ts';
-import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT } from './payments-under-test.ts';
-import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
+import { countingCalls } from './shop-under-test.ts';
+import { useShop } from './use-payments.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
-let shop: Shop;
-let plan: Plan;
+const { database, shop } = useShop();
+let plan: Awaited<ReturnType<typeof shop.pricedPlan>>;
 beforeAll(async () => {
-  shop = await openShop(database);
-  await shop.newPlan({ name: 'Round', price: 100, creditsMicro: 10_000n * CREDIT });
-  const synced = await shop.sync();
-  if (synced.outcome !== 'synced') throw new Error(synced.message);
-  plan = synced.plans[0] as Plan;
+  plan = await shop.pricedPlan({ price: 100, creditsMicro: 10_000n * CREDIT });
 });
 
 const RANGE = { from: new Date('2029-12-20T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') };
 /** The next day: everything has settled. */
 const clock = () => ({ ...shop.clock, now: () => RANGE.to.getTime() + 3_600_000, sleep: async () => {} });
 const parts = (provider: PaymentProvider = shop.sandbox.provider) => ({
-  ...{ ...shop.parts, clock: clock(), provider, paymentEvents: shop.payments.events },
+  ...{ ...shop.parts, clock: clock(), provider },
 });
 async function audit(provider?: PaymentProvider) {
   const run = await auditRange(parts(provider), RANGE);
@@ -41,11 +34,6 @@ async function audit(provider?: PaymentProvider) {
 }
 const differences = async () => (await audit()).differences;
 
-async function call(method: string, path: string, parameters: Record<string, string> = {}) {
-  const { status, body } = await shop.sandbox.call(method, path, parameters);
-  if (status >= 400) throw new Error(JSON.stringify(body));
-  return body;
-}
 const opened = (words: string[], command: typeof auditCommand) =>
   typedCommand(
     { database, payments: async () => parts(), paymentProvider: async () => shop.sandbox.provider },
@@ -58,73 +46,30 @@ async function mend(remedy: string): Promise<void> {
   if (remedy.startsWith('refund charge ')) {
     const wanted = { paymentId: remedy.split(' ')[2] ?? '', amountMinor: null, metadata: {} };
     expect(await shop.sandbox.provider.refund(wanted, remedy)).toMatchObject({ outcome: 'done' });
-    return await deliver();
+    return await shop.deliver();
   }
   const known = { correct: correctCommand, 'replay-payments': replayPaymentsCommand }[command ?? ''];
   if (known === undefined) throw new Error(`no command of this test: ${remedy}`);
   expect(await opened(words, known)).toMatchObject({ exitCode: EXIT_OK });
-}
-async function deliver(): Promise<void> {
-  await shop.sandbox.settled();
-  await shop.handOn();
 }
 /** Events that never arrive. */
 async function lose(): Promise<void> {
   await shop.sandbox.settled();
   shop.lose();
 }
-/** By hand, past what refuses it. */
-const plant = (damage: string) =>
-  database.transaction((transaction) =>
-    transaction.script(`set local session_replication_role = replica; ${damage}`),
-  );
-
-interface Customer {
-  readonly companyId: string;
-  readonly purchaseId: string;
-  readonly session: string;
-  readonly payment: string;
-  readonly charge: string;
-}
-async function checkout(companyId?: string) {
-  const company = companyId ?? (await shop.newCompany());
-  const pack = await shop.newPack();
-  const page = await createCreditPackCheckout(shop.parts, { companyId: company, creditPackId: pack.id });
-  if (page.outcome !== 'opened') throw new Error(page.outcome);
-  const { providerSessionId: session } = page.page;
-  await shop.sandbox.click(`/checkout/${session}/pay`);
-  return { company, session };
-}
 /** A company that has paid 10 usd for 1,000 credits. */
-async function buyer(): Promise<Customer> {
-  const { company, session } = await checkout();
-  await shop.balanceBecomes(company, 1_000n * CREDIT);
-  const [row] = await database.query<{ id: string; payment: string }>(
-    'select id, provider_payment_intent_id as payment from credit_pack_purchases where provider_session_id = $1',
-    [session],
-  );
-  const payment = row?.payment ?? '';
-  const intent = await call('GET', `/v1/payment_intents/${payment}`);
-  return {
-    companyId: company,
-    purchaseId: row?.id ?? '',
-    session,
-    payment,
-    charge: String(intent.latest_charge),
-  };
+async function buyer() {
+  const bought = await shop.buyPack();
+  const intent = await shop.call('GET', `/v1/payment_intents/${bought.payment}`);
+  return { ...bought, charge: String(intent.latest_charge) };
 }
 /** A company that has paid 100 usd for 10,000 credits of a plan. */
 async function subscriber(isLost = false) {
-  const companyId = await shop.newCompany();
-  const customer = String((await call('POST', '/v1/customers', { name: 'Acme' })).id);
-  await database.query('update companies set provider_customer_id = $2 where id = $1', [companyId, customer]);
-  const price = String(plan.providerPriceId);
-  const { latest_invoice } = await call('POST', '/v1/subscriptions', { customer, 'items[0][price]': price });
-  const invoice = String(latest_invoice);
+  const { companyId, customer, invoice } = await shop.subscribe(plan.providerPriceId);
   if (isLost) await lose();
   else await shop.balanceBecomes(companyId, 10_000n * CREDIT);
-  const { charge, payment_intent } = await call('GET', `/v1/invoices/${invoice}`);
-  return { companyId, customer, invoice, charge: String(charge), payment: String(payment_intent) };
+  const { payment_intent } = await shop.call('GET', `/v1/invoices/${invoice}`);
+  return { companyId, customer, invoice, payment: String(payment_intent) };
 }
 const balance = (companyId: string) => shop.payments.balance(companyId);
 const refund = (payment: string, amountMinor: bigint) =>
@@ -147,16 +92,16 @@ describe('P-24 the audit against the payment provider', () => {
     const [refunded, disputed] = [await buyer(), await buyer()];
     await refund(refunded.payment, 300n);
     const failed = await refund(refunded.payment, 200n);
-    await deliver();
+    await shop.deliver();
     if (failed.outcome === 'done') {
       await shop.sandbox.own('/sandbox/refunds', { refund: failed.value.id, status: 'failed' });
     }
     await dispute(disputed.payment);
     const { invoice, companyId } = await subscriber();
     for (const way of ['credit_amount', 'out_of_band_amount', 'refund_amount']) {
-      await call('POST', '/v1/credit_notes', { invoice, amount: '1000', [way]: '1000' });
+      await shop.call('POST', '/v1/credit_notes', { invoice, amount: '1000', [way]: '1000' });
     }
-    await deliver();
+    await shop.deliver();
     await readDisputes(parts());
     expect(await balance(companyId)).toBe(7_000n * CREDIT);
     expect(await balance(refunded.companyId)).toBe(700n * CREDIT);
@@ -179,11 +124,11 @@ describe('P-24 the audit against the payment provider', () => {
       'a dispute that was lost after a credit note, and took only the rest',
       async () => {
         const { companyId, invoice, payment } = await subscriber();
-        await call('POST', '/v1/credit_notes', { invoice, amount: '2500', credit_amount: '2500' });
+        await shop.call('POST', '/v1/credit_notes', { invoice, amount: '2500', credit_amount: '2500' });
         await readDisputes(parts());
         const id = await dispute(payment);
         await readDisputes(parts());
-        await plant(`update charge_refunds set amount_minor = 7500, refunded_minor = 7500, granted_micro = 7500000000,
+        await shop.plant(`update charge_refunds set amount_minor = 7500, refunded_minor = 7500, granted_micro = 7500000000,
             refunded_micro = 7500000000 where charge_id = '${id}'`);
         return companyId;
       },
@@ -193,9 +138,10 @@ describe('P-24 the audit against the payment provider', () => {
     [
       'a payment without its grant: the checkout never arrived',
       async () => {
-        const { company } = await checkout();
+        const { companyId, sessionId } = await shop.openPack();
+        await shop.sandbox.click(`/checkout/${sessionId}/pay`);
         await lose();
-        return company;
+        return companyId;
       },
       ['CHARGE_NOT_BOOKED'],
       1_000n,
@@ -205,7 +151,7 @@ describe('P-24 the audit against the payment provider', () => {
       async () => {
         const { companyId } = await buyer();
         const id = crypto.randomUUID();
-        await plant(`insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor,
+        await shop.plant(`insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor,
             currency, provider_payment_intent_id, created_at, completed_at, updated_at)
           select '${id}', company_id, credit_pack_id, status, credits_micro, amount_minor, currency, 'pi_none', created_at,
             completed_at, updated_at from credit_pack_purchases where company_id = '${companyId}';
@@ -219,13 +165,13 @@ describe('P-24 the audit against the payment provider', () => {
       'a purchase that was paid twice',
       async () => {
         const { companyId, purchaseId } = await buyer();
-        const { id } = await call('POST', '/v1/checkout/sessions', {
+        const { id } = await shop.call('POST', '/v1/checkout/sessions', {
           ...{ mode: 'payment', success_url: 'https://console.example/', client_reference_id: purchaseId },
           ...{ 'line_items[0][quantity]': '1', 'payment_intent_data[metadata][purchaseId]': purchaseId },
           'line_items[0][price]': await packPrice(companyId),
         });
         await shop.sandbox.click(`/checkout/${id}/pay`);
-        await deliver();
+        await shop.deliver();
         return companyId;
       },
       ['CHARGE_NOT_BOOKED'],
@@ -247,7 +193,7 @@ describe('P-24 the audit against the payment provider', () => {
       async () => {
         const { companyId, payment } = await buyer();
         const made = await refund(payment, 400n);
-        await deliver();
+        await shop.deliver();
         if (made.outcome === 'done')
           await shop.sandbox.own('/sandbox/refunds', { refund: made.value.id, status: 'failed' });
         await lose();
@@ -260,7 +206,7 @@ describe('P-24 the audit against the payment provider', () => {
       'a refund that there was not',
       async () => {
         const { companyId, purchaseId, charge } = await buyer();
-        await plant(`insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency,
+        await shop.plant(`insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency,
             refunded_minor, granted_micro, refunded_micro, updated_at)
           values ('${charge}', '${companyId}', 'PURCHASE', '${purchaseId}', 1000, 'usd', 500, 1000000000, 500000000,
             '2030-01-01');
@@ -274,7 +220,7 @@ describe('P-24 the audit against the payment provider', () => {
       'a credit note after payment that was missed',
       async () => {
         const { companyId, invoice } = await subscriber();
-        await call('POST', '/v1/credit_notes', { invoice, amount: '2500', credit_amount: '2500' });
+        await shop.call('POST', '/v1/credit_notes', { invoice, amount: '2500', credit_amount: '2500' });
         await lose();
         return companyId;
       },
@@ -296,7 +242,7 @@ describe('P-24 the audit against the payment provider', () => {
       'a dispute that there was not',
       async () => {
         const { companyId, purchaseId, charge } = await buyer();
-        await plant(`insert into payment_disputes (dispute_id, company_id, charge_id, status, amount_minor, currency,
+        await shop.plant(`insert into payment_disputes (dispute_id, company_id, charge_id, status, amount_minor, currency,
             opened_at, updated_at)
           values ('dp_none', '${companyId}', '${charge}', 'lost', 1000, 'usd', '2030-01-01', '2030-01-01');
           insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency,
@@ -319,7 +265,7 @@ describe('P-24 the audit against the payment provider', () => {
       'an invoice that is paid here and unknown there',
       async () => {
         const { companyId } = await subscriber();
-        await plant(`insert into invoices (id, company_id, kind, status, amount_minor, currency, provider_invoice_id, paid_at)
+        await shop.plant(`insert into invoices (id, company_id, kind, status, amount_minor, currency, provider_invoice_id, paid_at)
           values ('${crypto.randomUUID()}', '${companyId}', 'SUBSCRIPTION', 'PAID', 10000, 'usd', 'in_none', '2030-01-01');
           insert into plan_grants (provider_invoice_id, company_id, plan_id, kind, period_start, credits_micro, amount_minor,
             currency, created_at)
@@ -335,7 +281,7 @@ describe('P-24 the audit against the payment provider', () => {
       'a grant at the wrong rate',
       async () => {
         const { companyId, invoice } = await subscriber();
-        await plant(`update plan_grant_lines set moved_micro = moved_micro * 2 where provider_invoice_id = '${invoice}';
+        await shop.plant(`update plan_grant_lines set moved_micro = moved_micro * 2 where provider_invoice_id = '${invoice}';
           update plan_grants set moved_micro = moved_micro * 2, credits_micro = credits_micro * 2,
             best_credits_micro = best_credits_micro * 2 where provider_invoice_id = '${invoice}';
           update credit_transactions set amount_micro = amount_micro * 2, balance_after_micro = balance_after_micro * 2
@@ -350,7 +296,7 @@ describe('P-24 the audit against the payment provider', () => {
       'an invoice whose amounts were edited in all our books',
       async () => {
         const { companyId, invoice } = await subscriber();
-        await plant(`update plan_grant_lines set moved_micro = moved_micro * 3, amount_minor = amount_minor * 3
+        await shop.plant(`update plan_grant_lines set moved_micro = moved_micro * 3, amount_minor = amount_minor * 3
             where provider_invoice_id = '${invoice}';
           update plan_grants set moved_micro = moved_micro * 3, credits_micro = credits_micro * 3,
             lines_minor = lines_minor * 3, amount_minor = amount_minor * 3 where provider_invoice_id = '${invoice}';
@@ -368,7 +314,7 @@ describe('P-24 the audit against the payment provider', () => {
       'a purchase whose money was edited',
       async () => {
         const { companyId, purchaseId } = await buyer();
-        await plant(`update cash_entries set amount_minor = 1 where source_id = '${purchaseId}'`);
+        await shop.plant(`update cash_entries set amount_minor = 1 where source_id = '${purchaseId}'`);
         return companyId;
       },
       ['CASH', 'CHARGE_AMOUNT'],
@@ -378,16 +324,16 @@ describe('P-24 the audit against the payment provider', () => {
       'an invoice that is void there and still asked for here',
       async () => {
         const { companyId, customer } = await subscriber();
-        const { id } = await call('POST', '/v1/invoices', {
+        const { id } = await shop.call('POST', '/v1/invoices', {
           customer,
           collection_method: 'send_invoice',
           days_until_due: '7',
         });
         const item = { customer, invoice: String(id), amount: '700', currency: 'usd' };
-        await call('POST', '/v1/invoiceitems', item);
-        await call('POST', `/v1/invoices/${id}/finalize`);
-        await deliver();
-        await call('POST', `/v1/invoices/${id}/void`);
+        await shop.call('POST', '/v1/invoiceitems', item);
+        await shop.call('POST', `/v1/invoices/${id}/finalize`);
+        await shop.deliver();
+        await shop.call('POST', `/v1/invoices/${id}/void`);
         await lose();
         return companyId;
       },
@@ -419,40 +365,17 @@ describe('P-24 the audit against the payment provider', () => {
   });
 
   test('a charge of a customer without a company is counted, not compared', async () => {
-    const customer = String((await call('POST', '/v1/customers', { name: 'Other' })).id);
-    await call('POST', '/v1/subscriptions', { customer, 'items[0][price]': String(plan.providerPriceId) });
+    const customer = String((await shop.call('POST', '/v1/customers', { name: 'Other' })).id);
+    await shop.call('POST', '/v1/subscriptions', {
+      customer,
+      'items[0][price]': String(plan.providerPriceId),
+    });
     await lose();
     const before = await audit();
     expect(before).toMatchObject({ differences: [], foreignCharges: 1n });
   });
 
-  test('pauses when the provider does not answer, and continues on the same page', async () => {
-    const { provider, calls } = countingCalls(shop.sandbox.provider);
-    let isDown = true;
-    const limited = async () =>
-      ({
-        outcome: 'failed',
-        failure: { reason: 'rate-limited', message: 'Too many requests.', code: null },
-      }) as const;
-    const broken = {
-      ...provider,
-      listDisputes: (asked: never) => (isDown ? limited() : provider.listDisputes(asked)),
-    };
-    const range = { ...RANGE, from: new Date('2029-12-21T00:00:00Z') };
-    const paused = await auditRange(parts(broken), range);
-    expect(paused).toEqual({ outcome: 'paused', message: 'Too many requests.' });
-    const before = [calls.get('listCharges'), calls.get('listRefunds')];
-    expect(before[0]).toBe(1);
-    isDown = false;
-    expect(await auditRange(parts(broken), range)).toMatchObject({
-      outcome: 'done',
-      report: { differences: [] },
-    });
-    // Charges and refunds were not read again.
-    expect([calls.get('listCharges'), calls.get('listRefunds')]).toEqual(before);
-  });
-
-  test('continues a paused audit whose requested end is now, minutes later', async () => {
+  test('pauses when the provider does not answer, and continues on the same page, also to an end that is now', async () => {
     const { provider, calls } = countingCalls(shop.sandbox.provider);
     let isDown = true;
     const failure = { reason: 'rate-limited', message: 'Too many requests.', code: null } as const;
@@ -466,11 +389,14 @@ describe('P-24 the audit against the payment provider', () => {
       const now = range.to.getTime() + minutes * 60_000;
       return { ...parts(broken), clock: { ...parts().clock, now: () => now } };
     };
-    expect(await auditRange(later(0), range)).toMatchObject({ outcome: 'paused' });
-    const before = calls.get('listCharges');
+    const paused = await auditRange(later(0), range);
+    expect(paused).toEqual({ outcome: 'paused', message: 'Too many requests.' });
+    const before = [calls.get('listCharges'), calls.get('listRefunds')];
+    expect(before[0]).toBe(1);
     isDown = false;
-    expect(await auditRange(later(5), range)).toMatchObject({ outcome: 'done' });
-    expect(calls.get('listCharges')).toBe(before as number);
+    expect(await auditRange(later(5), range)).toMatchObject({ outcome: 'done', report: { differences: [] } });
+    // Charges and refunds were not read again.
+    expect([calls.get('listCharges'), calls.get('listRefunds')]).toEqual(before);
   });
 
   test('reads every page, however many there are', async () => {
@@ -504,7 +430,6 @@ describe('P-24 the audit against the payment provider', () => {
     const sound = await typed(...range);
     expect(sound).toMatchObject({ exitCode: EXIT_OK });
     expect(sound.lines.join('\n')).toContain('the books agree with the payment provider');
-    expect(sound.lines.join('\n')).toContain('usd: ');
     const { charge, payment } = await buyer();
     await refund(payment, 400n);
     await lose();
@@ -522,17 +447,11 @@ describe('P-24 the audit against the payment provider', () => {
       ],
       cash: [{ currency: 'usd' }],
     });
-    const text = await typed(...range);
-    expect(text.exitCode).toBe(EXIT_FAILED);
-    expect(text.lines.join('\n')).toContain(`To mend it: turnpike replay-payments --object ${charge}`);
+    expect((await typed(...range)).lines.join('\n')).toContain(
+      `To mend it: turnpike replay-payments --object ${charge}`,
+    );
     await mend(`turnpike replay-payments --object ${charge}`);
-    for (const words of [
-      ['--from', 'yesterday'],
-      ['--form', '2029-12-20'],
-      ['--from', '2030-01-02', '--to', '2030-01-01'],
-    ]) {
-      expect(await typed(...words)).toMatchObject({ exitCode: EXIT_USAGE });
-    }
+    expect(await typed('--from', '2030-01-02', '--to', '2030-01-01')).toMatchObject({ exitCode: EXIT_USAGE });
     const none = await typedCommand({ database }, auditCommand, '--provider');
     expect(none).toMatchObject({ exitCode: EXIT_FAILED });
     expect(await opened(['--object', 'xx_1'], replayPaymentsCommand)).toMatchObject({ exitCode: EXIT_USAGE });

@@ -1,8 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { settleInvoiceByHand } from '../../src/domain/credits/invoices/invoice.ts';
 import { lockAccount } from '../../src/domain/credits/ledger/ledger.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
-import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { until } from '../doubles/until.ts';
 import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
@@ -10,12 +12,14 @@ import {
   CREDIT,
   makeCompany,
   makePurchase,
+  makeUsageInvoice,
   openPayments,
   type PaymentsUnderTest,
 } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { secondId } from './recorded-events.ts';
 import { drawSchedule, refundStory, subscriptionStory } from './schedules.ts';
+import { expectSound, useShop } from './use-payments.ts';
 
 describePostgres('with a server', () => {
   const database = usePostgres({ poolSize: 16 });
@@ -114,18 +118,12 @@ describePostgres('with a server', () => {
   });
 
   test('the audit finds every purchase, grant and refund in the books', async () => {
-    for (const check of AUDIT_CHECKS)
-      expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+    await expectSound(database, AUDIT_CHECKS);
   });
 
   test('P-29 an invoice that is settled by hand while the provider reports it: neither waits for the other', async () => {
     const company = await makeCompany(database, 'POSTPAID');
-    const invoiceId = crypto.randomUUID();
-    await database.query(
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version, last_version,
-         period_start, period_end) values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01')`,
-      [invoiceId, company.id, 50n * CREDIT],
-    );
+    const invoiceId = await makeUsageInvoice(database, company.id);
     const { byHand } = await database.transaction(async (transaction) => {
       // In the order of an event: the company's account, then the invoice.
       await lockAccount(transaction, company.id);
@@ -141,5 +139,73 @@ describePostgres('with a server', () => {
       return { byHand };
     });
     expect(await byHand).toMatchObject({ outcome: 'settled', invoice: { status: 'PAID' } });
+  });
+});
+
+describePostgres('checkouts, with a server', () => {
+  const { database, shop } = useShop(usePostgres);
+
+  test('billing bug 22: ten checkouts of two plans at once leave one page that can be paid', async () => {
+    const companyId = await shop.newCompany();
+    const plans = [await shop.pricedPlan(), await shop.pricedPlan()];
+    const opened = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        createSubscriptionCheckout(shop.parts, { companyId, planId: plans[at % 2]?.id ?? '' }),
+      ),
+    );
+    const sessions = new Set(
+      opened.flatMap((one) => (one.outcome === 'opened' ? [one.page.providerSessionId] : [])),
+    );
+    const states: unknown[] = [];
+    for (const id of sessions) {
+      const session = await shop.sandbox.provider.retrieveCheckoutSession(id);
+      if (session.outcome === 'done') states.push(session.value.status);
+    }
+    expect(states.filter((state) => state === 'open').length).toBeLessThanOrEqual(1);
+    const last = await createSubscriptionCheckout(shop.parts, { companyId, planId: plans[0]?.id ?? '' });
+    if (last.outcome !== 'opened') throw new Error(JSON.stringify(last));
+    await shop.pay(last.page.providerSessionId);
+    expect(await currentSubscription(database, companyId)).toMatchObject({
+      status: 'ACTIVE',
+      isActive: true,
+    });
+    expect(await shop.payments.balance(companyId)).toBe(3_000n * CREDIT);
+  });
+
+  test('billing bug 22: no second page and no second trial while the event of the paid page is being applied', async () => {
+    const companyId = await shop.newCompany();
+    const { id: planId } = await shop.pricedPlan({ trialDays: 7 });
+    const first = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (first.outcome !== 'opened') throw new Error(JSON.stringify(first));
+    await shop.sandbox.click(`/checkout/${first.page.providerSessionId}/pay`);
+    const [isApplied, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const pausing: Database = {
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(async (transaction) => {
+          const done = await work(transaction);
+          const closed = `select 1 from subscription_checkouts where company_id = $1 and status = 'COMPLETED'`;
+          if ((await transaction.query(closed, [companyId])).length > 0) {
+            isApplied.resolve();
+            await mayCommit.promise;
+          }
+          return done;
+        }, options),
+    };
+    const completed = shop.sandbox.received.findLast(
+      ({ event }) => event?.type === 'checkout.session.completed',
+    );
+    if (completed?.event == null) throw new Error('the provider sent no event of the paid page');
+    const applied = openPayments(pausing).receive(completed.event);
+    await isApplied.promise;
+    const second = createSubscriptionCheckout(shop.parts, { companyId, planId });
+    await until(async () => {
+      const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await database.query(blocked)).length > 0;
+    });
+    mayCommit.resolve();
+    expect(await applied).toMatchObject({ outcome: 'processed' });
+    expect(await second).toMatchObject({ outcome: 'subscribed-already' });
+    await shop.handOn();
   });
 });

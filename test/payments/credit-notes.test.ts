@@ -1,26 +1,19 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import type { Plan } from '../../src/domain/catalog/plan.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { replayPayments } from '../../src/domain/payments/missed-events.ts';
-import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
 import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import type { WireObject } from '../../src/ports/payment-provider.ts';
 import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
-import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
-import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { failing } from './shop-under-test.ts';
+import { expectSound, useShop } from './use-payments.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
-let shop: Shop;
-let plan: Plan;
+const { database, shop } = useShop();
+let plan: Awaited<ReturnType<typeof shop.pricedPlan>>;
 beforeAll(async () => {
-  shop = await openShop(database);
-  await shop.newPlan({ name: 'Round', price: 100, creditsMicro: 10_000n * CREDIT });
-  const synced = await shop.sync();
-  if (synced.outcome !== 'synced') throw new Error(synced.message);
-  plan = synced.plans[0] as Plan;
+  plan = await shop.pricedPlan({ price: 100, creditsMicro: 10_000n * CREDIT });
 });
 
 let companyId: string;
@@ -28,34 +21,32 @@ let customer: string;
 let subscription: Fields;
 /** A company that has paid 100 usd for 10,000 credits. */
 beforeEach(async () => {
-  companyId = await shop.newCompany();
-  customer = String((await call('POST', '/v1/customers', { name: 'Acme' })).id);
-  await database.query('update companies set provider_customer_id = $2 where id = $1', [companyId, customer]);
-  const price = String(plan.providerPriceId);
-  subscription = await call('POST', '/v1/subscriptions', { customer, 'items[0][price]': price });
+  ({ companyId, customer, subscription } = await shop.subscribe(plan.providerPriceId));
   await shop.balanceBecomes(companyId, 10_000n * CREDIT);
 });
 
-async function call(method: string, path: string, parameters: Record<string, string> = {}): Promise<Fields> {
-  const { status, body } = await shop.sandbox.call(method, path, parameters);
-  if (status >= 400) throw new Error(JSON.stringify(body));
-  return body;
-}
-const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
 const invoice = () => String(subscription.latest_invoice);
 const note = (amount: number, more: Record<string, string>) =>
-  call('POST', '/v1/credit_notes', { invoice: invoice(), amount: String(amount), ...more });
+  shop.call('POST', '/v1/credit_notes', { invoice: invoice(), amount: String(amount), ...more });
 const balance = () => shop.payments.balance(companyId);
 async function read(): Promise<void> {
-  await shop.sandbox.settled();
-  await shop.handOn();
-  await readDisputes(parts());
+  await shop.deliver();
+  await readDisputes(shop.parts);
 }
-const isSound = async () => {
-  for (const check of [...MONEY_CHECKS, planCreditsCheck]) {
-    expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
-  }
+/** The next period begins. */
+async function renew(): Promise<void> {
+  await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+  await read();
+}
+const change = async (quantity: number) => {
+  subscription = await shop.call('POST', `/v1/subscriptions/${subscription.id}`, {
+    ...{ 'items[0][price]': plan.providerPriceId, 'items[0][quantity]': String(quantity) },
+    proration_behavior: 'always_invoice',
+  });
+  await read();
 };
+const chargeOfInvoice = async () => String((await shop.call('GET', `/v1/invoices/${invoice()}`)).charge);
+const isSound = () => expectSound(database, [...MONEY_CHECKS, planCreditsCheck]);
 
 describe('P-22 a credit note of a paid invoice', () => {
   test('to the customer\u2019s balance: the grant is lowered once; later payments from the balance are granted', async () => {
@@ -64,8 +55,7 @@ describe('P-22 a credit note of a paid invoice', () => {
     await read();
     expect(await balance()).toBe(7_500n * CREDIT);
     await isSound();
-    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
-    await read();
+    await renew();
     // 75 usd by card and 25 from the balance.
     expect(await balance()).toBe(17_500n * CREDIT);
     await isSound();
@@ -82,13 +72,6 @@ describe('P-22 a credit note of a paid invoice', () => {
   });
 
   test('of an invoice that the balance of a downgrade paid: nothing is taken, and later grants are that much less', async () => {
-    const change = async (quantity: number) => {
-      subscription = await call('POST', `/v1/subscriptions/${subscription.id}`, {
-        ...{ 'items[0][price]': String(plan.providerPriceId), 'items[0][quantity]': String(quantity) },
-        proration_behavior: 'always_invoice',
-      });
-      await read();
-    };
     await change(4);
     await change(1);
     await change(2);
@@ -107,7 +90,7 @@ describe('P-22 a credit note of a paid invoice', () => {
 
   test('refunded to the card: counted by the refund alone, in either order', async () => {
     await note(4_000, { refund_amount: '4000' });
-    await readDisputes(parts());
+    await readDisputes(shop.parts);
     await read();
     expect(await balance()).toBe(6_000n * CREDIT);
     await note(3_000, { refund_amount: '1000', credit_amount: '2000' });
@@ -117,18 +100,14 @@ describe('P-22 a credit note of a paid invoice', () => {
   });
 
   test('found before the invoice was applied, it waits for that', async () => {
-    const other = await shop.newCompany();
-    const lost = String((await call('POST', '/v1/customers', { name: 'Late' })).id);
-    await database.query('update companies set provider_customer_id = $2 where id = $1', [other, lost]);
-    const price = String(plan.providerPriceId);
-    const begun = await call('POST', '/v1/subscriptions', { customer: lost, 'items[0][price]': price });
-    const wanted = { invoice: String(begun.latest_invoice), amount: '5000', credit_amount: '5000' };
-    await call('POST', '/v1/credit_notes', wanted);
+    const other = await shop.subscribe(plan.providerPriceId);
+    const wanted = { invoice: other.invoice, amount: '5000', credit_amount: '5000' };
+    await shop.call('POST', '/v1/credit_notes', wanted);
     await shop.sandbox.settled();
-    await readDisputes(parts());
-    expect(await shop.payments.balance(other)).toBe(0n);
+    await readDisputes(shop.parts);
+    expect(await shop.payments.balance(other.companyId)).toBe(0n);
     await shop.handOn();
-    expect(await shop.payments.balance(other)).toBe(5_000n * CREDIT);
+    expect(await shop.payments.balance(other.companyId)).toBe(5_000n * CREDIT);
   });
 
   test('of a pack: its credits are taken back as by a refund, also where the note is read first', async () => {
@@ -158,22 +137,21 @@ describe('P-22 a credit note of a paid invoice', () => {
   test('replayPayments reads it too; a failed listing changes nothing', async () => {
     await note(1_000, { credit_amount: '1000' });
     const provider = { ...shop.sandbox.provider, listCreditNotes: failing<never>('down') };
-    await readDisputes({ ...parts(), provider });
+    await readDisputes({ ...shop.parts, provider });
     expect(await balance()).toBe(10_000n * CREDIT);
     const now = new Date(shop.clock.now());
-    expect(await replayPayments(parts(), { from: now, to: now })).toMatchObject({ outcome: 'replayed' });
+    expect(await replayPayments(shop.parts, { from: now, to: now })).toMatchObject({ outcome: 'replayed' });
     expect(await balance()).toBe(9_000n * CREDIT);
   });
 
   test('after a refund of the same money the rest is carried over: no money is granted twice', async () => {
-    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
-    await call('POST', '/v1/refunds', { charge: String(charge) });
+    const charge = await chargeOfInvoice();
+    await shop.call('POST', '/v1/refunds', { charge });
     await note(10_000, { credit_amount: '10000' });
     await read();
     expect(await balance()).toBe(0n);
     // The next period is paid from the balance, which was a gift of what had been refunded.
-    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
-    await read();
+    await renew();
     expect(await balance()).toBe(0n);
     await isSound();
   });
@@ -183,13 +161,12 @@ test('P-21 attack: a lost dispute after a credit note leaves no balance that buy
   await note(5_000, { credit_amount: '5000' });
   await read();
   expect(await balance()).toBe(5_000n * CREDIT);
-  const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
-  await shop.sandbox.own('/sandbox/disputes', { charge: String(charge), status: 'lost' });
+  const charge = await chargeOfInvoice();
+  await shop.sandbox.own('/sandbox/disputes', { charge, status: 'lost' });
   await read();
   expect(await balance()).toBe(0n);
   // 50 usd of the balance and 50 by card: only the second is money that stayed.
-  await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
-  await read();
+  await renew();
   expect(await balance()).toBe(5_000n * CREDIT);
   await isSound();
 });
@@ -199,11 +176,11 @@ describe('P-22 a credit note before payment', () => {
     await shop.sandbox.own('/sandbox/cards', { customer, card: 'declines' });
     await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
     await shop.sandbox.settled();
-    const { data } = await call('GET', '/v1/invoices', { customer, status: 'open' });
+    const { data } = await shop.call('GET', '/v1/invoices', { customer, status: 'open' });
     const [open] = data as Fields[];
-    await call('POST', '/v1/credit_notes', { invoice: String(open?.id), amount: '2000' });
+    await shop.call('POST', '/v1/credit_notes', { invoice: String(open?.id), amount: '2000' });
     await shop.sandbox.own('/sandbox/cards', { customer, card: 'works' });
-    await call('POST', `/v1/invoices/${open?.id}/pay`);
+    await shop.call('POST', `/v1/invoices/${open?.id}/pay`);
     await read();
     await read();
     expect(await balance()).toBe(18_000n * CREDIT);
@@ -212,43 +189,18 @@ describe('P-22 a credit note before payment', () => {
 });
 
 describe('P-21 a failed refund of a plan', () => {
-  test('returns the credits of the invoice, once, and the audit counts it; a second refund takes them again', async () => {
-    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
-    const refund = () => call('POST', '/v1/refunds', { charge: String(charge), amount: '4000' });
-    const { id } = await refund();
-    await read();
-    expect(await balance()).toBe(6_000n * CREDIT);
-    await shop.sandbox.own('/sandbox/refunds', { refund: String(id), status: 'failed' });
-    await read();
-    await read();
-    expect(await balance()).toBe(10_000n * CREDIT);
-    await isSound();
-    await shop.clock.advance(5_000);
-    await refund();
-    await read();
-    expect(await balance()).toBe(6_000n * CREDIT);
-    await isSound();
-  });
-
   test('after invoices that were carried over it returns what it had taken, of every charge', async () => {
-    const price = String(plan.providerPriceId);
-    const item = (quantity: number) => ({ 'items[0][price]': price, 'items[0][quantity]': String(quantity) });
-    const update = (changes: Record<string, string>) =>
-      call('POST', `/v1/subscriptions/${subscription.id}`, changes);
     // Three more, and three fewer: 400 usd of lines, then a credit of 300 that is carried.
-    await update({ ...item(4), proration_behavior: 'always_invoice' });
-    await update({ ...item(1), proration_behavior: 'always_invoice' });
-    await read();
+    await change(4);
+    await change(1);
     const peak = await balance();
     expect(peak > 39_000n * CREDIT).toBe(true);
-    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
-    await read();
-    await update({ ...item(3), proration_behavior: 'always_invoice' });
-    await read();
-    const { data } = await call('GET', '/v1/charges', { customer });
+    await renew();
+    await change(3);
+    const { data } = await shop.call('GET', '/v1/charges', { customer });
     const before = await balance();
     for (const charge of data as Fields[]) {
-      const { id } = await call('POST', '/v1/refunds', { charge: String(charge.id) });
+      const { id } = await shop.call('POST', '/v1/refunds', { charge: String(charge.id) });
       await read();
       await shop.sandbox.own('/sandbox/refunds', { refund: String(id), status: 'failed' });
       await shop.clock.advance(5_000);
@@ -259,9 +211,9 @@ describe('P-21 a failed refund of a plan', () => {
   });
 
   test('next to another refund and a credit note, those stay', async () => {
-    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
-    const first = await call('POST', '/v1/refunds', { charge: String(charge), amount: '3000' });
-    await call('POST', '/v1/refunds', { charge: String(charge), amount: '2000' });
+    const charge = await chargeOfInvoice();
+    const first = await shop.call('POST', '/v1/refunds', { charge, amount: '3000' });
+    await shop.call('POST', '/v1/refunds', { charge, amount: '2000' });
     await note(1_000, { credit_amount: '1000' });
     await read();
     expect(await balance()).toBe(4_000n * CREDIT);

@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { postMissingCash } from '../../src/domain/payments/cash/cash.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
-import { openTestDatabase } from '../doubles/test-database.ts';
-import {
-  CREDIT,
-  makeCompany,
-  makePlan,
-  openPayments,
-  type PaymentsUnderTest,
-} from './payments-under-test.ts';
+import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
 import { type MadeLine, madeEvent, RECORDED_AT, secondId, wireLines } from './recorded-events.ts';
 import { invoiceEvent, newSubscription } from './subscription-facts.ts';
+import { usePayments } from './use-payments.ts';
 
-let database: Database;
-let payments: PaymentsUnderTest;
-beforeAll(async () => {
-  database = await openTestDatabase();
-  payments = openPayments(database);
-});
-afterAll(() => database.close());
+const { database, payments } = usePayments();
 
 type Fields = Record<string, unknown>;
 type Line = Omit<MadeLine, 'start'> & { readonly start?: number };
@@ -86,13 +73,6 @@ describe('P-22 credits are granted for money, line by line', () => {
     expect(await credits()).toBe(12_000n + 4n * 3_200n);
   });
 
-  test('attack: prorations on a renewal’s invoice grant their credits', async () => {
-    const { basic, pro, paid, credits } = await world();
-    const change = [lineOf(basic.priceId, -2_900, part), lineOf(pro.priceId, 9_900, part)];
-    await payments.receive(paid([...change, lineOf(pro.priceId, 9_900)]));
-    expect(await credits()).toBe(20_800n);
-  });
-
   test('attack: lines that an event does not include are fetched, page by page; without them nothing is granted', async () => {
     const { pro, paid, credits } = await world();
     const zeros = Array.from({ length: 10 }, () => lineOf(pro.priceId, 0, part));
@@ -123,61 +103,12 @@ describe('P-22 credits are granted for money, line by line', () => {
 });
 
 describe('what counts as paid', () => {
-  test('a discount without a line, and a payment of a part, count in proportion', async () => {
-    const { pro, paid, credits } = await world();
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], { total: 4_950, amount_paid: 4_950 }));
-    expect(await credits()).toBe(6_000n);
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], { amount_paid: 4_950, amount_due: 4_950 }));
-    expect(await credits()).toBe(12_000n);
-  });
-
-  test('attack: a coupon for the plan next to a fee at full price: the fee’s money does not pay for the plan', async () => {
-    const { pro, paid, credits } = await world();
-    const fee = lineOf(null, 5_000, { description: 'Set-up fee' });
-    await payments.receive(paid([lineOf(pro.priceId, 9_900, { discount: 4_950 }), fee]));
-    expect(await credits()).toBe(6_000n);
-  });
-
   test('attack: the unpaid part of an invoice is not granted either where another was paid at a better rate', async () => {
     const { basic, pro, paid, credits } = await world();
     await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
     const half = { amount_paid: 1_450, amount_due: 1_450, pre_payment_credit_notes_amount: 1_450 };
     await payments.receive(paid([lineOf(basic.priceId, 2_900)], half));
     expect(await credits()).toBe(12_000n + 1_600n);
-  });
-
-  test('the customer’s balance counts as payment; so does money outside the provider', async () => {
-    const { pro, paid, credits } = await world();
-    const balance = { amount_paid: 900, amount_due: 900, starting_balance: -9_000, ending_balance: 0 };
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], balance));
-    expect(await credits()).toBe(12_000n);
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], { amount_paid: 0, paid_out_of_band: true }));
-    expect(await credits()).toBe(24_000n);
-    const debt = { amount_paid: 10_000, amount_due: 10_000, starting_balance: 100, ending_balance: 0 };
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], debt));
-    expect(await credits()).toBe(36_000n);
-  });
-
-  test('a credit note before payment reduces the grant', async () => {
-    const { pro, paid, credits } = await world();
-    const note = { pre_payment_credit_notes_amount: 3_300, amount_paid: 6_600, amount_due: 6_600 };
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], note));
-    expect(await credits()).toBe(8_000n);
-    const outside = { ...note, amount_paid: 0, paid_out_of_band: true };
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], outside));
-    expect(await credits()).toBe(16_000n);
-  });
-
-  test('exclusive tax is on neither side, inclusive tax on both; quantity multiplies through the amount', async () => {
-    const { pro, paid, credits } = await world();
-    const tax = (amount: number, inclusive: boolean) => ({ total_tax_amounts: [{ amount, inclusive }] });
-    const taxed = { total: 11_880, amount_paid: 11_880, ...tax(1_980, false) };
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], taxed));
-    expect(await credits()).toBe(12_000n);
-    await payments.receive(paid([lineOf(pro.priceId, 9_900)], tax(1_650, true)));
-    expect(await credits()).toBe(24_000n);
-    await payments.receive(paid([lineOf(pro.priceId, 49_500)]));
-    expect(await credits()).toBe(84_000n);
   });
 
   test('a rate is fixed with its price: a new price of a plan changes no line of the old one', async () => {

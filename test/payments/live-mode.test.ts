@@ -1,26 +1,21 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { commandNamed } from '../../src/command-line/commands.ts';
 import { findCompany } from '../../src/domain/accounts/company.ts';
 import { findCreditPack } from '../../src/domain/catalog/credit-pack.ts';
 import { findPlan } from '../../src/domain/catalog/plan.ts';
 import { rebuildPackPricing, rebuildPlanPricing } from '../../src/domain/catalog/rebuild-pricing.ts';
+import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { createBillingPortal, createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
-import { createInvoiceIssuer } from '../../src/domain/payments/postpaid-invoices.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { type TypedParts, typedCommand } from '../doubles/typed-command.ts';
-import { useDatabase } from '../setup/use-database.ts';
-import { CREDIT } from './payments-under-test.ts';
-import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
+import { CREDIT, makeUsageInvoice } from './payments-under-test.ts';
+import { countingCalls, failing } from './shop-under-test.ts';
+import { useShop } from './use-payments.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
-let shop: Shop;
-beforeAll(async () => {
-  shop = await openShop(database);
-});
+const { database, shop } = useShop();
 
 /** Another mode of the provider, in which none of the earlier objects exist. */
 const changeMode = () => database.query('delete from payment_sandbox_objects');
-const rebuilding = () => ({ ...shop.parts, provider: shop.sandbox.provider });
 
 async function world() {
   const companyId = await shop.newCompany();
@@ -47,8 +42,8 @@ describe('after the provider’s mode has changed', () => {
     await shop.sync();
     expect(await findPlan(database, plan.id)).toMatchObject({ providerPriceId: plan.providerPriceId });
     const [first, second] = await Promise.all([
-      rebuildPlanPricing(rebuilding(), [plan.id]),
-      rebuildPlanPricing(rebuilding(), [plan.id]),
+      rebuildPlanPricing(shop.parts, [plan.id]),
+      rebuildPlanPricing(shop.parts, [plan.id]),
     ]);
     if (first.outcome !== 'rebuilt' || second.outcome !== 'rebuilt') throw new Error('not rebuilt');
     expect(first.plans[0]?.providerPriceId).toStartWith('price_');
@@ -71,18 +66,18 @@ describe('after the provider’s mode has changed', () => {
     });
     expect(await findPlan(database, plan.id)).toEqual(plan);
     const unknown = crypto.randomUUID();
-    expect(await rebuildPlanPricing(rebuilding(), [unknown])).toMatchObject({ outcome: 'no-such-plan' });
+    expect(await rebuildPlanPricing(shop.parts, [unknown])).toMatchObject({ outcome: 'no-such-plan' });
     const later = await shop.newPlan({ billingMode: 'POSTPAID', price: 0, creditsMicro: 0n });
-    expect(await rebuildPlanPricing(rebuilding(), [later.id])).toMatchObject({ outcome: 'not-sold' });
+    expect(await rebuildPlanPricing(shop.parts, [later.id])).toMatchObject({ outcome: 'not-sold' });
   });
 
   test('P-12 packs are rebuilt one at a time, and a company whose customer is unknown gets a new one', async () => {
     const { companyId, pack } = await world();
     const before = (await findCompany(database, companyId))?.providerCustomerId;
     await changeMode();
-    const rebuilt = await rebuildPackPricing(rebuilding(), pack.id);
+    const rebuilt = await rebuildPackPricing(shop.parts, pack.id);
     expect(rebuilt).toMatchObject({ outcome: 'rebuilt', isChanged: true });
-    expect(await rebuildPackPricing(rebuilding(), pack.id)).toMatchObject({ isChanged: false });
+    expect(await rebuildPackPricing(shop.parts, pack.id)).toMatchObject({ isChanged: false });
     const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
     if (opened.outcome !== 'opened') throw new Error(JSON.stringify(opened));
     expect((await findCompany(database, companyId))?.providerCustomerId).not.toBe(before);
@@ -97,28 +92,15 @@ describe('after the provider’s mode has changed', () => {
   test('P-29 an invoice for usage is created for the new customer', async () => {
     const { companyId } = await world();
     await changeMode();
-    const id = crypto.randomUUID();
-    const now = new Date(shop.clock.now());
-    await database.query(
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
-         last_version, period_start, period_end, due_at, created_at)
-       values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', 5, 1, 1, '2029-12-01', '2030-01-01', $3, $3)`,
-      [id, companyId, now],
-    );
-    const handler = createInvoiceIssuer({ ...shop.parts, ...rebuilding(), mail: shop.payments.parts.mail });
-    const { signal } = new AbortController();
-    await handler({ id: 'job', data: { invoiceId: id }, attempt: 1, signal });
-    const [row] = await database.query<{ name: string }>(
-      'select provider_invoice_id as name from invoices where id = $1',
-      [id],
-    );
-    expect(row?.name).toStartWith('in_');
+    const id = await makeUsageInvoice(database, companyId);
+    await shop.issueInvoice(id);
+    expect((await findInvoice(database, id))?.providerInvoiceId).toStartWith('in_');
   });
 
   test('the commands report what they did', async () => {
     const { plan, pack } = await world();
     await changeMode();
-    const payments = async () => ({ ...rebuilding(), paymentEvents: shop.payments.events });
+    const payments = async () => ({ ...shop.parts, paymentEvents: shop.payments.events });
     const system = { database, payments, paymentProvider: async () => shop.sandbox.provider };
     const type = async (name: string, words: string[], parts: object = system) => {
       const command = commandNamed(name);

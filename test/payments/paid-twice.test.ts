@@ -1,42 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { overdueSince } from '../../src/domain/credits/holds/billing-status.ts';
+import { describe, expect, test } from 'bun:test';
 import { findInvoice, settleInvoiceByHand, voidInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { INVOICE_ISSUED_QUEUE } from '../../src/domain/credits/invoices/monthly-invoices.ts';
-import { createInvoiceIssuer, settleByHand } from '../../src/domain/payments/postpaid-invoices.ts';
-import type { Database } from '../../src/ports/database.ts';
+import { settleByHand } from '../../src/domain/payments/postpaid-invoices.ts';
 import type { JobData } from '../../src/ports/job-queue.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
-import { CREDIT, type MadeCompany, makeCompany, makePlan, makePurchase } from './payments-under-test.ts';
+import { useMemoryDatabase } from '../setup/use-database.ts';
+import {
+  CREDIT,
+  type MadeCompany,
+  makeCompany,
+  makePlan,
+  makePurchase,
+  makeUsageInvoice,
+} from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
-import { madeEvent, RECORDED_AT, secondId } from './recorded-events.ts';
-import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { madeEvent, secondId } from './recorded-events.ts';
+import { failing } from './shop-under-test.ts';
 import { invoiceEvent, newSubscription } from './subscription-facts.ts';
+import { useShop } from './use-payments.ts';
 
-let database: Database;
-let shop: Shop;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-  shop = await openShop(database);
-});
-afterAll(async () => {
-  await shop.sandbox.close();
-  await database.close();
-});
+const { database, shop } = useShop(useMemoryDatabase);
 
 const HOUR_MS = 60 * 60_000;
 
 /** A POSTPAID company with an invoice for usage. */
 async function owing() {
-  const company = await makeCompany(database, 'POSTPAID');
-  await database.query('update companies set provider_customer_id = null where id = $1', [company.id]);
-  const id = crypto.randomUUID();
-  const now = new Date(shop.clock.now());
-  await database.query(
-    `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
-       last_version, period_start, period_end, due_at, number, created_at)
-     values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', $4, '2029-12-X', $5)`,
-    [id, company.id, 50n * CREDIT, new Date(now.getTime() + 14 * 24 * HOUR_MS), now],
-  );
+  const { company, id } = await shop.owing();
   const invoice = async () => {
     const found = await findInvoice(database, id);
     if (found === null) throw new Error('no invoice');
@@ -45,11 +33,7 @@ async function owing() {
   return { company, id, invoice };
 }
 
-async function issue(invoiceId: string, provider = shop.sandbox.provider) {
-  const { mail } = shop.payments.parts;
-  const handler = createInvoiceIssuer({ ...shop.parts, mail, provider });
-  await handler({ id: 'job', data: { invoiceId }, attempt: 1, signal: new AbortController().signal });
-}
+const issue: typeof shop.issueInvoice = (...given) => shop.issueInvoice(...given);
 
 /** As the operator's commands do; the jobs are returned. */
 async function byHand(invoiceId: string, how: 'paid' | 'void') {
@@ -156,11 +140,8 @@ describe('an invoice that is settled by hand', () => {
 
 describe('an invoice whose job is repeated', () => {
   const madeFor = async (companyId: string) => {
-    const [row] = await database.query<{ customer: string }>(
-      'select provider_customer_id as customer from companies where id = $1',
-      [companyId],
-    );
-    const { body } = await shop.sandbox.call('GET', '/v1/invoices', { customer: row?.customer ?? '' });
+    const customer = await shop.customerOf(companyId);
+    const { body } = await shop.sandbox.call('GET', '/v1/invoices', { customer });
     return body.data as { id: string; status: string; amount_due: number; metadata: object }[];
   };
 
@@ -189,11 +170,7 @@ describe('an invoice whose job is repeated', () => {
     await expect(
       issue(id, { ...shop.sandbox.provider, createInvoice: failing<never>('down') }),
     ).rejects.toThrow();
-    const [row] = await database.query<{ customer: string }>(
-      'select provider_customer_id as customer from companies where id = $1',
-      [company.id],
-    );
-    const customer = row?.customer ?? '';
+    const customer = await shop.customerOf(company.id);
     const draft = await shop.sandbox.call('POST', '/v1/invoices', {
       ...{ customer, currency: 'usd', collection_method: 'send_invoice', days_until_due: '14' },
       ...{ 'metadata[invoiceId]': id, 'metadata[companyId]': company.id },
@@ -208,37 +185,10 @@ describe('an invoice whose job is repeated', () => {
   test('P-29 another month’s invoice of the same company is not mistaken for it', async () => {
     const { company, id } = await owing();
     await issue(id);
-    const other = crypto.randomUUID();
-    await database.query(
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
-         last_version, period_start, period_end, due_at, created_at)
-       values ($1, $2, 'POSTPAID', 'OPEN', 700, 'usd', 7, 2, 2, '2030-01-01', '2030-02-01', $3, $4)`,
-      [other, company.id, new Date(shop.clock.now() + HOUR_MS), new Date(shop.clock.now())],
-    );
+    const other = await makeUsageInvoice(database, company.id, { month: '2030-01', amountMinor: 700n });
     await issue(other);
     expect((await madeFor(company.id)).map(({ amount_due }) => amount_due)).toEqual([700, 500]);
   });
-});
-
-test('P-29 G-32 an uncollectible invoice still blocks; its payment unblocks', async () => {
-  const company = await makeCompany(database, 'POSTPAID');
-  const object = {
-    id: `in_given_up_${company.id.slice(-8)}`,
-    customer: company.customerId,
-    subscription: null,
-    billing_reason: 'manual',
-    due_date: RECORDED_AT - 86_400,
-  };
-  await shop.payments.receive(madeEvent({ type: 'invoice.finalized', object }));
-  const since = await overdueSince(database, company.id);
-  expect(since).not.toBeNull();
-  const given = { ...object, status: 'uncollectible' };
-  await shop.payments.receive(madeEvent({ type: 'invoice.payment_failed', object: given }));
-  const [row] = await database.query('select status from invoices where company_id = $1', [company.id]);
-  expect(row).toEqual({ status: 'UNCOLLECTIBLE' });
-  expect(await overdueSince(database, company.id)).toEqual(since);
-  await shop.payments.receive(madeEvent({ type: 'invoice.paid', object }));
-  expect(await overdueSince(database, company.id)).toBeNull();
 });
 
 describe('a refund before what it refunds', () => {

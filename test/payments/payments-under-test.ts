@@ -192,3 +192,35 @@ export async function makePlan(
   );
   return { id, priceId };
 }
+
+/** An invoice for usage, of 50 credits for 5 usd; paid under the provider's id `paidAs` if one is given. */
+export async function makeUsageInvoice(
+  database: Database,
+  companyId: string,
+  {
+    amountMinor = 500n,
+    usageMicro = 50n * CREDIT,
+    month = '2029-12',
+    dueAt = new Date(RECORDED_AT * 1000 + 14 * 24 * 60 * 60_000),
+    paidAs = null as string | null,
+  } = {},
+): Promise<string> {
+  const id = newId();
+  await database.query(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+       last_version, period_start, period_end, due_at, created_at, provider_invoice_id, number)
+     values ($1, $2, 'POSTPAID', case when $7::text is null then 'OPEN' else 'PAID' end, $3, 'usd', $4, 1, 1,
+       $5::timestamptz, $5::timestamptz + interval '1 month', $6, $8, $7, '2029-12-X')`,
+    [
+      id,
+      companyId,
+      amountMinor,
+      usageMicro,
+      `${month}-01T00:00:00Z`,
+      dueAt,
+      paidAs,
+      new Date(RECORDED_AT * 1000),
+    ],
+  );
+  return id;
+}

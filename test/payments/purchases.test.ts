@@ -1,20 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { useDatabase } from '../setup/use-database.ts';
-import {
-  CREDIT,
-  makeCompany,
-  makePurchase,
-  openPayments,
-  type PaymentsUnderTest,
-} from './payments-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { madeEvent, secondId } from './recorded-events.ts';
+import { usePayments } from './use-payments.ts';
 
-const database = useDatabase();
-let payments: PaymentsUnderTest;
-beforeAll(async () => {
-  payments = openPayments(database);
-});
+const { database, payments } = usePayments();
 
 async function bought(changes: Parameters<typeof makePurchase>[2] = {}) {
   const company = await makeCompany(database);
@@ -127,6 +117,8 @@ describe('a purchase of a credit pack', () => {
     const wrong = [
       { amount_total: 999 },
       { amount_total: 0, payment_status: 'no_payment_required' },
+      { amount_total: 900, total_details: { amount_tax: -100 } },
+      { amount_total: 1_300, total_details: { amount_tax: 200 } },
       { currency: 'jpy' },
       { customer: other.customerId },
     ];

@@ -1,36 +1,25 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { findCompany } from '../../src/domain/accounts/company.ts';
+import { describe, expect, test } from 'bun:test';
 import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
-import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { paymentWork, SUBSCRIPTION_GRACE_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
 import { mailOverdueInvoices } from '../../src/domain/payments/postpaid-invoices.ts';
 import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
 import type { Job } from '../../src/ports/job-queue.ts';
-import { useDatabase } from '../setup/use-database.ts';
 import { CREDIT, GRACE_MS, makeCompany, makePlan } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
-import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { failing } from './shop-under-test.ts';
 import { newSubscription, subscriptionEvent } from './subscription-facts.ts';
+import { useShop } from './use-payments.ts';
 
-const database = useDatabase({ beforeClose: () => shop.sandbox.close() });
-let shop: Shop;
-beforeAll(async () => {
-  shop = await openShop(database);
-});
+const { database, shop } = useShop();
 
-const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
 const HOUR_MS = 60 * 60_000;
 
 async function begun() {
-  const companyId = await shop.newCompany();
-  const pack = await shop.newPack();
-  const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
-  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
-  const { purchaseId, page } = opened;
-  const status = async () => (await listPurchases(database, companyId))[0]?.status;
-  return { companyId, purchaseId, sessionId: page.providerSessionId, status };
+  const opened = await shop.openPack();
+  const status = async () => (await listPurchases(database, opened.companyId))[0]?.status;
+  return { ...opened, status };
 }
 
 describe('reconciliation', () => {
@@ -40,13 +29,13 @@ describe('reconciliation', () => {
     shop.lose();
     // The provider has forgotten the event, too.
     const provider = { ...shop.sandbox.provider, listEvents: failing<never>('away') };
-    await reconcile({ ...parts(), provider });
+    await reconcile({ ...shop.parts, provider });
     expect(await status()).toBe('PENDING');
     await shop.clock.advance(HOUR_MS);
-    expect(await reconcile({ ...parts(), provider })).toMatchObject({ purchases: 1 });
+    expect(await reconcile({ ...shop.parts, provider })).toMatchObject({ purchases: 1 });
     expect(await status()).toBe('COMPLETED');
     await shop.clock.advance(HOUR_MS);
-    expect(await reconcile(parts())).toMatchObject({ purchases: 0 });
+    expect(await reconcile(shop.parts)).toMatchObject({ purchases: 0 });
     expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
   });
 
@@ -64,7 +53,7 @@ describe('reconciliation', () => {
       [purchaseId, ago(2 * HOUR_MS), ago(HOUR_MS + 60_000)],
     );
     const provider = { ...shop.sandbox.provider, listEvents: failing<never>('away') };
-    expect(await reconcile({ ...parts(), provider })).toMatchObject({ purchases: 1 });
+    expect(await reconcile({ ...shop.parts, provider })).toMatchObject({ purchases: 1 });
     await database.query('delete from credit_pack_purchases where company_id = $1 and id <> $2', [
       companyId,
       purchaseId,
@@ -72,26 +61,14 @@ describe('reconciliation', () => {
     expect(await status()).toBe('COMPLETED');
   });
 
-  test('events that were not delivered are fetched and go through the same inbox', async () => {
-    const { companyId, sessionId } = await begun();
-    await shop.sandbox.own('/sandbox/faults', { drop: 20 });
-    await shop.sandbox.click(`/checkout/${sessionId}/pay`);
-    await shop.sandbox.own('/sandbox/faults', { drop: 0 });
-    const { events } = await reconcile(parts());
-    expect(events).toBeGreaterThan(0);
-    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
-    await reconcile(parts());
-    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
-  });
-
   test('a purchase whose page has expired is CANCELED; a late payment still completes it', async () => {
     const { companyId, purchaseId, sessionId, status } = await begun();
     await shop.sandbox.provider.expireCheckoutSession(sessionId, `expire:${sessionId}`);
     await shop.clock.advance(HOUR_MS);
-    await reconcile(parts());
+    await reconcile(shop.parts);
     expect(await status()).toBe('CANCELED');
     expect(await shop.payments.balance(companyId)).toBe(0n);
-    const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? '';
+    const customerId = await shop.customerOf(companyId);
     const names = { id: purchaseId, sessionId, paymentId: 'pi_late', chargeId: 'ch_late' };
     await shop.payments.receive(paidSession({ id: companyId, customerId }, names));
     expect(await status()).toBe('COMPLETED');
@@ -110,12 +87,12 @@ describe('reconciliation', () => {
     };
     // The clock is far ahead meanwhile.
     shop.clock.step(100 * HOUR_MS);
-    expect(await reconcile({ ...parts(), provider })).toEqual({ purchases: 0, events: 0 });
+    expect(await reconcile({ ...shop.parts, provider })).toEqual({ purchases: 0, events: 0 });
     expect(await status()).toBe('PENDING');
     shop.clock.step(-100 * HOUR_MS);
     await shop.clock.advance(HOUR_MS);
     const listEvents = failing<never>('away');
-    await reconcile({ ...parts(), provider: { ...shop.sandbox.provider, listEvents } });
+    await reconcile({ ...shop.parts, provider: { ...shop.sandbox.provider, listEvents } });
     expect(await status()).toBe('COMPLETED');
   });
 });
@@ -123,24 +100,14 @@ describe('reconciliation', () => {
 describe('the jobs', () => {
   const run = async (name: string, data: Job['data'] = {}) => {
     const { provider } = shop.sandbox;
-    const work = paymentWork({ ...parts(), ...shop.payments.parts, provider, eventsKeepDays: 400 });
+    const work = paymentWork({ ...shop.parts, ...shop.payments.parts, provider, eventsKeepDays: 400 });
     const found = work.find(({ queue }) => queue.name === name);
     if (found === undefined) throw new Error(`no work on ${name}`);
     await found.handler({ id: 'job', data, attempt: 1, signal: new AbortController().signal });
   };
 
   test('P-29 an invoice for usage is created at the provider, once, mailed, and its payment there settles it', async () => {
-    const company = await makeCompany(database, 'POSTPAID');
-    await database.query('update companies set provider_customer_id = null where id = $1', [company.id]);
-    const id = crypto.randomUUID();
-    const now = new Date(shop.clock.now());
-    const dueAt = new Date(now.getTime() + 14 * 24 * HOUR_MS);
-    await database.query(
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
-         last_version, period_start, period_end, due_at, number, created_at)
-       values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', $4, '2029-12-X', $5)`,
-      [id, company.id, 50n * CREDIT, dueAt, now],
-    );
+    const { company, id } = await shop.owing();
     await run('invoice-issued', { invoiceId: id });
     await run('invoice-issued', { invoiceId: id });
     const { status, providerInvoiceId, hostedUrl } = (await findInvoice(database, id)) ?? {};

@@ -1,14 +1,7 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import { currentSubscription, findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
-import { useDatabase } from '../setup/use-database.ts';
-import {
-  GRACE_MS,
-  makeCompany,
-  makePlan,
-  openPayments,
-  type PaymentsUnderTest,
-} from './payments-under-test.ts';
+import { GRACE_MS, makeCompany, makePlan, openPayments } from './payments-under-test.ts';
 import { RECORDED_AT, secondId, wireItems } from './recorded-events.ts';
 import {
   invoiceEvent,
@@ -17,14 +10,11 @@ import {
   subscriptionSession,
   wireSubscription,
 } from './subscription-facts.ts';
+import { usePayments } from './use-payments.ts';
 
 const LATER = RECORDED_AT + 100;
 
-const database = useDatabase();
-let payments: PaymentsUnderTest;
-beforeAll(async () => {
-  payments = openPayments(database);
-});
+const { database, payments } = usePayments();
 
 async function world() {
   const company = await makeCompany(database);
@@ -35,15 +25,6 @@ async function world() {
 }
 
 describe('a subscription that begins', () => {
-  test('billing bug 24: duplicates and second ids create no second subscription, and grant no credits', async () => {
-    const { company, subscription } = await world();
-    const event = subscriptionEvent('created', subscription, { status: 'active' });
-    for (const one of [event, event, secondId(event)]) await payments.receive(one);
-    const rows = await database.query('select 1 from subscriptions where company_id = $1', [company.id]);
-    expect(rows).toHaveLength(1);
-    expect(await payments.balance(company.id)).toBe(0n);
-  });
-
   test('P-20 a paid checkout alone activates it, by our own plan; an unpaid one does not', async () => {
     for (const [payment_status, status] of [
       ['paid', 'ACTIVE'],

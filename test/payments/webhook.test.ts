@@ -4,32 +4,22 @@ import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts
 import { requeueEvent } from '../../src/domain/payments/payment-jobs.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { useDatabase } from '../setup/use-database.ts';
-import {
-  CREDIT,
-  makeCompany,
-  makePurchase,
-  openPayments,
-  openWebhook,
-  type PaymentsUnderTest,
-} from './payments-under-test.ts';
+import { CREDIT, makeCompany, makePurchase, openPayments, openWebhook } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { RECORDED_AT } from './recorded-events.ts';
+import { usePayments } from './use-payments.ts';
 
 const SECRET = 'whsec_under_test';
 const jobQueue = { enqueue: async () => 'job' } as unknown as JobQueue;
-const database = useDatabase();
-let payments: PaymentsUnderTest;
+const { database, payments } = usePayments();
 let post: ReturnType<typeof openWebhook>;
-
-beforeAll(async () => {
-  payments = openPayments(database);
+beforeAll(() => {
   post = openWebhook(payments, SECRET);
 });
 
-function sign(body: string, { secret = SECRET, at = RECORDED_AT } = {}): string {
-  const hash = new Bun.CryptoHasher('sha256', secret).update(`${at}.${body}`).digest('hex');
-  return `t=${at},v1=${hash}`;
+function sign(body: string): string {
+  const hash = new Bun.CryptoHasher('sha256', SECRET).update(`${RECORDED_AT}.${body}`).digest('hex');
+  return `t=${RECORDED_AT},v1=${hash}`;
 }
 
 async function deliver(event: ProviderEvent) {
@@ -64,52 +54,22 @@ describe('the payment webhook', () => {
     ).toEqual([]);
   });
 
-  test('P-3 wrongly signed, too old, too early, of another secret, altered or malformed is 400 and has no effect', async () => {
-    const { company, event } = await newPurchase();
-    const body = JSON.stringify(event.payload);
-    const bad: [string, string][] = [
-      [body, 't=1,v1=00'],
-      [body, ''],
-      [body, 'v1=00'],
-      [body, `t=${RECORDED_AT}`],
-      [body, sign(body, { secret: 'whsec_other' })],
-      [body, sign(body, { at: RECORDED_AT - 301 })],
-      [body, sign(body, { at: RECORDED_AT + 301 })],
-      [`${body} `, sign(body)],
-      ['not json', sign('not json')],
-      ['{"object":"event"}', sign('{"object":"event"}')],
-      ['', sign('')],
-    ];
-    for (const [bytes, signature] of bad) {
-      const answer = await post(bytes, signature);
-      expect([signature, answer.status]).toEqual([signature, 400]);
-      expect(await answer.text()).toStartWith('Webhook Error: ');
-    }
-    expect(await payments.balance(company.id)).toBe(0n);
-  });
-
-  test('P-3 more than a megabyte is refused before it is parsed', async () => {
+  test('P-3 more than a megabyte, and what is not JSON, is refused', async () => {
+    const malformed = await post('not json', sign('not json'));
+    expect(malformed.status).toBe(400);
+    expect(await malformed.text()).toStartWith('Webhook Error: ');
     const body = JSON.stringify({ filler: 'x'.repeat(1024 * 1024) });
     const answer = await post(body, sign(body));
     expect(answer.status).toBe(400);
     expect(await answer.text()).toBe('Webhook Error: The payload is larger than 1048576 bytes.');
   });
 
-  test('P-3 an event with characters that the database cannot store is still accepted', async () => {
-    const { company, event } = await newPurchase();
-    const name = 'zero \u0000, half \ud800, written \\u0000';
-    const object = { ...event.object, customer_details: { name } };
-    expect(await deliver({ ...event, payload: { ...event.payload, data: { object } } })).toMatchObject({
-      status: 200,
-    });
-    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
-  });
-
-  test('P-3 zero characters in names of fields, in the version and in times are no internal error; in the id they are a 400', async () => {
+  test('P-3 characters that the database cannot store, and times, are no internal error; in the id they are a 400', async () => {
     const { company, event } = await newPurchase();
     const { payload } = event;
     const object = {
       ...event.object,
+      customer_details: { name: 'zero \u0000, half \ud800, written \\u0000' },
       metadata: { ...Object(event.object.metadata), 'a\u0000\ud800': '\u0000' },
     };
     const id = String(payload.id);
@@ -129,7 +89,7 @@ describe('the payment webhook', () => {
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
   });
 
-  test('P-25 an event of another API version is stored and logged, and not interpreted', async () => {
+  test('P-25 an event of another API version is stored and logged, and applied once it is delivered in ours, once', async () => {
     const { company, event } = await newPurchase();
     const other = { ...event, payload: { ...event.payload, api_version: '2024-06-20' } };
     expect(await deliver(other)).toMatchObject({ status: 200 });
@@ -140,13 +100,6 @@ describe('the payment webhook', () => {
     ).toBe(true);
     expect(await payments.balance(company.id)).toBe(0n);
     expect(await payments.events.replay(kept.id)).toMatchObject({ outcome: 'other-version' });
-    expect(await deliver(other)).toMatchObject({ status: 200 });
-  });
-
-  test('P-25 an event that arrived in another API version is applied once it is delivered in ours, once', async () => {
-    const { company, event } = await newPurchase();
-    const other = { ...event, payload: { ...event.payload, api_version: '2025-03-31.basil' } };
-    expect(await deliver(other)).toMatchObject({ status: 200 });
     // Two endpoints with the same address, or one that was recreated.
     await Promise.all([deliver(event), deliver(other), deliver(event)]);
     expect(await payments.statusOf(event)).toBe('PROCESSED');
@@ -338,23 +291,5 @@ describe('an internal error', () => {
     expect(await payments.events.replay(id)).toMatchObject({ outcome: 'done-before' });
     expect(await payments.events.replay('nonsense')).toEqual({ outcome: 'no-such-event' });
     expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
-  });
-
-  test('an event that is still waiting after thirty days fails with an error, and can still be replayed', async () => {
-    const { company, purchase } = await newPurchase();
-    const lost = paidSession(
-      company,
-      { ...purchase, sessionId: 'cs_gone' },
-      { client_reference_id: null, metadata: {}, payment_intent: null },
-    );
-    expect(await payments.receive(lost)).toMatchObject({ outcome: 'deferred' });
-    await payments.clock.advance(31 * 24 * 60 * 60_000);
-    while ((await payments.events.retryDue()) > 0);
-    const failed = await payments.found(lost);
-    expect(failed).toMatchObject({ status: 'FAILED', error: expect.stringContaining('session:cs_gone') });
-    await database.query(`update credit_pack_purchases set provider_session_id = 'cs_gone' where id = $1`, [
-      purchase.id,
-    ]);
-    expect(await payments.events.replay(failed.id)).toMatchObject({ event: { status: 'PROCESSED' } });
   });
 });

@@ -68,7 +68,7 @@ function mayInstall(): boolean {
   return process.getuid?.() === 0 && Bun.which('apt-get') !== null;
 }
 
-export function missingMessage(program: Program): string {
+function missingMessage(program: Program): string {
   return (
     `${program.name} is missing: install it (Debian: apt-get install ${program.debianPackage}) or set ` +
     `${program.variable} to a ${program.kind}. Tests that need it are skipped, or fail where CI is set.`
@@ -86,7 +86,7 @@ function postgresOnPath(): string | null {
 }
 
 /** Debian keeps its versions side by side, off the path: <parent>/15/bin, <parent>/17/bin … */
-export function newestPostgres(parent: string): string | null {
+function newestPostgres(parent: string): string | null {
   if (!existsSync(parent)) return null;
   const versions = readdirSync(parent)
     .filter((name) => /^\d+$/.test(name) && Number(name) >= oldestPostgres)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { boundToRunner, type ServiceAccount } from './service-account.ts';
 
 export interface PrivateService {
@@ -79,24 +79,11 @@ export function makeServiceFolder(parent: string, name: string, account: Service
   return folder;
 }
 
-/** Free when checked; another process may take it before the service does, hence `onFreePort`. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** Three tries, where the port was taken in between. */
 export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let triesLeft = 2; ; triesLeft--) {
     try {
-      return await start(await freePort());
+      return await start(freePort());
     } catch (error) {
       if (triesLeft === 0 || !/address already in use/i.test(String(error))) throw error;
     }

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { migratedFolder } from '../doubles/embedded-folder.ts';
 import { TEST_MS } from '../doubles/patience.ts';
 import { type FreshDatabase, freshDatabase, migratedDatabase } from '../services/fresh-database.ts';
 import { givenRedis } from '../services/given.ts';
 import {
   type DemoFile,
   emptyDataFolder,
-  preparedDataFolder,
   type RunningProcess,
   type RunningSystem,
   startProcess,
@@ -19,11 +19,11 @@ export function useSystem(env: Record<string, string> = {}): {
   readonly system: RunningSystem;
   readonly demo: DemoFile;
 } {
-  let data: Awaited<ReturnType<typeof preparedDataFolder>> | undefined;
+  let data: Awaited<ReturnType<typeof migratedFolder>> | undefined;
   let system: RunningSystem | undefined;
   let demo: DemoFile | undefined;
   beforeAll(async () => {
-    data = await preparedDataFolder();
+    data = await migratedFolder();
     system = await startSystem(data.folder, env);
     demo = system.demo();
   }, TEST_MS);

@@ -119,36 +119,6 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     await until(() => times('the database is back') > 0);
   });
 
-  test('its password was rotated (28P01)', async () => {
-    await loadThrough(
-      '28P01',
-      async () => {
-        await operator.unsafe(`alter role ${role} password 'rotated'`);
-        await cutConnections();
-      },
-      () => operator.unsafe(`alter role ${role} password '${PASSWORD}'`),
-    );
-  });
-
-  test('it may not log in any more (28000)', async () => {
-    await loadThrough(
-      '28000',
-      async () => {
-        await operator.unsafe(`alter role ${role} nologin`);
-        await cutConnections();
-      },
-      () => operator.unsafe(`alter role ${role} login`),
-    );
-  });
-
-  test('a privilege was revoked (42501)', async () => {
-    await loadThrough(
-      '42501',
-      () => operator.unsafe(`revoke insert on credit_transactions from ${role}`),
-      () => operator.unsafe(`grant insert on credit_transactions to ${role}`),
-    );
-  });
-
   test('the database is read-only (25006)', async () => {
     const name = new URL(directUrl()).pathname.slice(1);
     await loadThrough(
@@ -164,16 +134,11 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     );
   });
 
-  test('a function or a table is gone (42883, 42P01)', async () => {
+  test('a function is gone (42883)', async () => {
     await loadThrough(
       '42883',
       () => operator.unsafe('alter function charge_call(json, uuid[]) rename to charge_call_gone'),
       () => operator.unsafe('alter function charge_call_gone(json, uuid[]) rename to charge_call'),
-    );
-    await loadThrough(
-      '42P01',
-      () => operator.unsafe('alter table usage_days rename to usage_days_gone'),
-      () => operator.unsafe('alter table usage_days_gone rename to usage_days'),
     );
   });
 });

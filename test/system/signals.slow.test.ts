@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { chunk, done, openStream, startScriptedUpstream, usageChunk } from '../gateway/scripted-upstream.ts';
@@ -17,6 +19,8 @@ afterEach(async () => {
 
 interface OpenCall {
   readonly group: RunningGroup;
+  /** Another one beside it. */
+  call(): Promise<Response>;
   /** Sends the rest of the answer; what the client has then seen. */
   finish(): Promise<string>;
 }
@@ -49,11 +53,13 @@ async function openCall(script: string, dataDir: string, env: Record<string, str
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
   stream.send(chunk('first'));
   const body = { model: 'svc/chat-default', messages: [], stream: true };
-  const response = await post(`${demo.gateway_url}/chat/completions`, demo.api_key, body);
+  const call = () => post(`${demo.gateway_url}/chat/completions`, demo.api_key, body);
+  const response = await call();
   const text = response.text();
   text.catch(() => {});
   return {
     group,
+    call,
     async finish() {
       stream.send(chunk('second') + usageChunk + done);
       stream.end();
@@ -65,16 +71,28 @@ async function openCall(script: string, dataDir: string, env: Record<string, str
 const repeats = (group: RunningGroup) => group.output().split('a repeated signal counts as one').length - 1;
 
 describe('npm start whose process group is signalled', () => {
-  test('SIGTERM, which npm forwards as well, and again: the stream ends whole, exit code 0', async () => {
+  test('SIGTERM, which npm forwards as well, and again: no new calls, the stream ends whole and is settled, exit code 0', async () => {
     const { folder, remove } = await preparedDataFolder();
     ends.push(remove);
-    const { group, finish } = await openCall('start', folder, {});
+    const { group, call, finish } = await openCall('start', folder, {});
     group.signalGroup('SIGTERM');
     await until(() => group.output().includes('"stopping"'));
+    const late = await call().then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+    expect(late === 'refused' || late === 503).toBe(true);
     group.signalGroup('SIGTERM');
     await until(() => repeats(group) >= 1);
     expect((await finish()).endsWith(done)).toBe(true);
     expect(await group.exited).toBe(0);
+
+    const bounds = { maxWaiting: 10, statementTimeoutMs: 100_000 };
+    const at = { folder: join(folder, 'database'), log: createSilentLog() };
+    const database = await openPglite({ ...bounds, ...at });
+    const calls = await database.query('select outcome, completion_tokens from calls');
+    expect(calls).toEqual([{ outcome: 'SUCCEEDED', completion_tokens: 5n }]);
+    await database.close();
   });
 
   test('a signal two seconds later forces the end', async () => {

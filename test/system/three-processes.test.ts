@@ -1,10 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
-import { freePort } from '../services/free-port.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { type StartedProcess, useProcesses } from '../setup/use-system.ts';
-import { childrenOf, isAlive, startProcess } from './running-system.ts';
+import { startProcess } from './running-system.ts';
 
 describeServers('three processes on PostgreSQL and Redis', () => {
   const processes = useProcesses('empty');
@@ -78,31 +77,5 @@ describeServers('three processes on PostgreSQL and Redis', () => {
     const sql = new SQL(databaseUrl());
     expect((await sql`select id from service_processes`).length).toBe(0);
     await sql.close();
-  });
-});
-
-describeServers('several gateway processes on one port', () => {
-  const processes = useProcesses();
-
-  test('all answer on it, a killed one is restarted, and none outlives the parent', async () => {
-    const port = freePort();
-    const env = { GATEWAY_PROCESSES: '2', GATEWAY_PORT: String(port), NODE_ENV: 'test' };
-    const parent = await processes.start('gateway.ts', env);
-    await parent.line('ready: 2 gateway processes');
-    const children = childrenOf(parent.pid);
-    expect(children).toHaveLength(2);
-    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
-
-    process.kill(children[0] ?? 0, 'SIGKILL');
-    await until(() => {
-      const pids = childrenOf(parent.pid);
-      return pids.length === 2 && !pids.includes(children[0] ?? 0);
-    });
-    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
-
-    const survivors = childrenOf(parent.pid);
-    parent.signal('SIGKILL');
-    await parent.exited;
-    await until(() => !survivors.some(isAlive));
   });
 });

@@ -1,6 +1,6 @@
 import { chatAnswer, startScriptedUpstream, USAGE } from '../gateway/scripted-upstream.ts';
 
-type RequestKind = 'cv' | 'posting' | 'meeting' | 'reasons' | 'vectors';
+type RequestKind = 'cv' | 'posting' | 'meeting' | 'reasons';
 
 /** Each CV has an address of its own, which the answer repeats. */
 const ADA = /ada[\w.]*@example\.org/;
@@ -17,26 +17,20 @@ const PROFILE = {
   skills: ['Python', 'PostgreSQL'],
 };
 const SUMMARY = { summary: ['They met.'], decisions: [], actionItems: [], questions: [] };
-const ANSWERS: Record<Exclude<RequestKind, 'vectors'>, unknown> = {
+const ANSWERS: Record<RequestKind, unknown> = {
   cv: PROFILE,
   posting: { document_kind: 'job_posting', title: 'Senior Backend Engineer' },
   meeting: SUMMARY,
   reasons: { matches: [] },
 };
 
-/** A provider for everything that the background asks of one, which holds its answers back while a test wants it to. */
+/** A provider for everything that the background asks of one. */
 export function startWorkerProvider() {
   const upstream = startScriptedUpstream();
-  const counts: Record<RequestKind, number> = { cv: 0, posting: 0, meeting: 0, reasons: 0, vectors: 0 };
-  let gate = Promise.withResolvers<void>();
-  gate.resolve();
-  upstream.answer(async ({ path, body }) => {
+  upstream.answer(({ path, body }) => {
     const text = new TextDecoder().decode(body);
-    const kind = path.endsWith('/embeddings') ? 'vectors' : questionOf(text);
-    counts[kind] += 1;
-    await gate.promise;
-    if (kind !== 'vectors') {
-      const content = JSON.stringify(ANSWERS[kind]).replace(ADA, ADA.exec(text)?.[0] ?? '');
+    if (!path.endsWith('/embeddings')) {
+      const content = JSON.stringify(ANSWERS[questionOf(text)]).replace(ADA, ADA.exec(text)?.[0] ?? '');
       const message = { role: 'assistant', content };
       return Response.json(chatAnswer({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
     }
@@ -44,19 +38,10 @@ export function startWorkerProvider() {
     const data = input.map((one, index) => ({ index, embedding: [one.length, 1, 2, 3] }));
     return Response.json({ object: 'list', model: 'provider-model-x', data, usage: USAGE });
   });
-  return {
-    url: upstream.url,
-    counts,
-    /** From now on no request is answered, until `answer`. */
-    hold(): void {
-      gate = Promise.withResolvers();
-    },
-    answer: () => gate.resolve(),
-    close: upstream.close,
-  };
+  return upstream;
 }
 
-function questionOf(text: string): Exclude<RequestKind, 'vectors'> {
+function questionOf(text: string): RequestKind {
   if (text.includes('"meeting_summary"')) return 'meeting';
   if (text.includes('"match_reasons"')) return 'reasons';
   return text.includes('Analytical Engines') ? 'cv' : 'posting';

@@ -5,59 +5,54 @@ import { type Finding, isCode, isTestCode, lineAt, type Tree } from './tree.ts';
 interface BannedWord {
   readonly name: string;
   readonly pattern: RegExp;
-  /** `text` looks into comments and strings too, `bare` into neither. */
-  readonly in: 'text' | 'bare';
   readonly instead: string;
   isCheckedIn(path: string): boolean;
 }
 
-const everywhere = () => true;
-const inTests = (path: string) => isTestCode(path);
+const ENVIRONMENT_READER = 'src/start/settings/configuration.ts';
+
 const inRunTests = (path: string) => /^test\/|\.(?:test|contract)\.tsx?$/.test(path);
 /** Time and randomness are reached through ports, and adapters are where the ports end. */
 const inSource = (path: string) =>
   path.startsWith('src/') && !path.startsWith('src/adapters/') && !isTestCode(path);
+/** One file reads the environment, so that it can name all that is wrong with it. */
+const inReaders = (path: string) =>
+  !isTestCode(path) && !path.startsWith('bin/') && path !== ENVIRONMENT_READER;
 
-const throughClock = 'ask the Clock port, so that no test has to wait';
-const waitForFact = 'wait for a fact: until() in test/doubles, an event, or a clock that the test moves';
-const throughSecrets = 'ask the Secrets port, so that a test can predict it';
-
-/** The brackets around single letters keep this file from finding itself. */
 const bannedWords: readonly BannedWord[] = [
-  word(
-    'any',
-    /(?::\s*|\bas\s+|[<,|&]\s*)any\b(?!\s*[(:.])|\bany\[\]/g,
-    'bare',
-    'say the type, or unknown',
-    everywhere,
-  ),
-  word('ts-ignore', /@ts-(?:ignore|nocheck)\b/g, 'text', 'solve what the compiler says', everywhere),
-  word('unfinished', /\b(?:TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b/g, 'text', 'do it, or leave it', everywhere),
-  word(
-    'only-or-skip',
-    /\.(?:only|skip|todo)\s*[(.]/g,
-    'bare',
-    'run every test, or say when not: skipIf',
-    inTests,
-  ),
-  // A method of that name, such as a socket's or a manual clock's, is none.
-  word('fixed wait', /\bBun\.sleep\s*\(|(?<![.\w])setTimeout\s*\(/g, 'bare', waitForFact, inRunTests),
-  word('Date.now', /\bDate\.now\b/g, 'bare', throughClock, inSource),
-  word('new Date()', /\bnew Date\b(?:\s*\(\s*\)|(?!\s*\())/g, 'bare', throughClock, inSource),
-  word('timer', /\b(?:setTimeout|setInterval)\b/g, 'bare', throughClock, inSource),
-  word('Math.random', /\bMath\.random\b/g, 'bare', throughSecrets, inSource),
-  word('crypto random', /\b(?:randomUUID|getRandomValues)\b/g, 'bare', throughSecrets, inSource),
+  {
+    name: 'only-or-skip',
+    pattern: /\.(?:only|skip|todo)\s*[(.]/g,
+    instead: 'run every test, or say when not: skipIf',
+    isCheckedIn: isTestCode,
+  },
+  {
+    name: 'fixed wait',
+    // A method of that name, such as a socket's or a manual clock's, is none.
+    pattern: /\bBun\.sleep\s*\(|(?<![.\w])setTimeout\s*\(/g,
+    instead: 'wait for a fact: until() in test/doubles, an event, or a clock that the test moves',
+    isCheckedIn: inRunTests,
+  },
+  {
+    name: 'environment',
+    pattern:
+      /\b(?:process|Bun|import\.meta)\s*\??\.\s*env\b|\{[^{}]*\benv\b[^{}]*\}\s*=\s*(?:process|Bun|import\.meta)\b|\bimport\s*\{[^{}]*\benv\b[^{}]*\}\s*from/g,
+    instead: `read it in ${ENVIRONMENT_READER} and hand the value over`,
+    isCheckedIn: inReaders,
+  },
+  {
+    name: 'time',
+    pattern: /\bDate\.now\b|\bnew Date\b(?:\s*\(\s*\)|(?!\s*\())|\b(?:setTimeout|setInterval)\b/g,
+    instead: 'ask the Clock port, so that no test has to wait',
+    isCheckedIn: inSource,
+  },
+  {
+    name: 'randomness',
+    pattern: /\bMath\.random\b|\b(?:randomUUID|getRandomValues)\b/g,
+    instead: 'ask the Secrets port, so that a test can predict it',
+    isCheckedIn: inSource,
+  },
 ];
-
-function word(
-  name: string,
-  pattern: RegExp,
-  where: BannedWord['in'],
-  instead: string,
-  isCheckedIn: BannedWord['isCheckedIn'],
-): BannedWord {
-  return { name, pattern, in: where, instead, isCheckedIn };
-}
 
 /** Rule 8: what we do not write. */
 export function checkBannedWords(
@@ -66,11 +61,11 @@ export function checkBannedWords(
 ): Finding[] {
   const used = new Set<tables.WordException>();
   const found = tree.flatMap(({ path, text }) => {
-    if (!isCode(path) && !/\.(?:sql|css|html|sh|lua)$/.test(path)) return [];
+    if (!isCode(path)) return [];
+    const { bare } = scan(text);
     return bannedWords.flatMap((banned) => {
-      if (!banned.isCheckedIn(path) || (banned.in === 'bare' && !isCode(path))) return [];
-      const searched = banned.in === 'bare' ? scan(text).bare : text;
-      const matches = [...searched.matchAll(banned.pattern)];
+      if (!banned.isCheckedIn(path)) return [];
+      const matches = [...bare.matchAll(banned.pattern)];
       const exception = exceptions.find((one) => one.path === path && one.word === banned.name);
       if (exception !== undefined && matches.length > 0) {
         used.add(exception);
@@ -78,18 +73,15 @@ export function checkBannedWords(
       }
       return matches.map((match) => {
         const problem = `"${match[0].trim()}" is not written here: ${banned.instead}`;
-        return { path, line: lineAt(searched, match.index), problem };
+        return { path, line: lineAt(bare, match.index), problem };
       });
     });
   });
   const stale = exceptions
     .filter((exception) => !used.has(exception))
     .map(({ path, word }) => {
-      return {
-        path,
-        line: 1,
-        problem: `${word} is not used any more: delete its row in test/tidy/tables.ts`,
-      };
+      const problem = `${word} is not used any more: delete its row in test/tidy/tables.ts`;
+      return { path, line: 1, problem };
     });
   return [...found, ...stale];
 }

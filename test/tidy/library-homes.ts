@@ -15,7 +15,7 @@ export function checkLibraryHomes(tree: Tree, homes: readonly Home[] = tables.li
 
 function checkImports(file: SourceFile, homes: readonly Home[]): Finding[] {
   return findImports(file).flatMap(({ specifier, target, line }) => {
-    if (specifier === null || target !== null) return [];
+    if (specifier === null || target !== null || isTestCode(file.path)) return [];
     const name = packageOf(specifier);
     const home = homes.find((one) => one.name === name);
     if (home === undefined) {
@@ -50,12 +50,8 @@ function notAtHome(name: string, home: Home): string {
 const manifestPath = 'package.json';
 const reasonsPath = 'docs/dependencies.md';
 
-/** Rule 2, second half: exact versions, a written reason for each dependency, and no row without one. */
-export function checkDependencies(
-  tree: Tree,
-  homes: readonly Home[] = tables.libraryHomes,
-  tools: readonly string[] = tables.tools,
-): Finding[] {
+/** Rule 2, second half: exact versions, a written reason for each dependency, and no home without one. */
+export function checkDependencies(tree: Tree, homes: readonly Home[] = tables.libraryHomes): Finding[] {
   const manifest = tree.find((file) => file.path === manifestPath);
   if (manifest === undefined) return [];
   const versions = dependenciesOf(manifest.text);
@@ -72,11 +68,11 @@ export function checkDependencies(
         : [find(line, `${name} has no line in ${reasonsPath}: say why it is here`)]),
     ];
   });
-  const rows = [...homes.map((home) => home.name).filter((name) => name !== 'node:'), ...tools];
-  const ofRows = rows
-    .filter((name) => !versions.has(name))
+  const ofHomes = homes
+    .map(({ name }) => name)
+    .filter((name) => name !== 'node:' && !versions.has(name))
     .map((name) => find(1, `${name} is no dependency any more: delete its row in test/tidy/tables.ts`));
-  return [...ofDependencies, ...ofRows];
+  return [...ofDependencies, ...ofHomes];
 }
 
 function dependenciesOf(manifest: string): Map<string, string> {

@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
 import { scan } from './scan.ts';
-import * as tables from './tables.ts';
 import { type Finding, isCode, isTestCode, type SourceFile, type Tree } from './tree.ts';
 
 export const longestFile = 400;
@@ -15,44 +14,24 @@ interface FoundFunction {
   readonly lines: number;
 }
 
-/** Rule 3: files and functions that one can take in at a look, or a written reason why not. */
-export function checkSizes(
-  tree: Tree,
-  exceptions: readonly tables.SizeException[] = tables.sizeExceptions,
-): Finding[] {
-  const used = new Set<tables.SizeException>();
-  const isExcepted = (path: string, functionName?: string) => {
-    const exception = exceptions.find((one) => one.path === path && one.functionName === functionName);
-    if (exception !== undefined) used.add(exception);
-    return exception !== undefined;
-  };
-  const tooLong = tree.filter(isMeasured).flatMap((file): Finding[] => {
+/** Rule 3: files and functions that one can take in at a look. */
+export function checkSizes(tree: Tree): Finding[] {
+  return tree.filter(isMeasured).flatMap((file): Finding[] => {
     const { path } = file;
     const lines = lineCount(file);
     const limit = isTestCode(path) ? longestTestFile : longestFile;
     const whole: Finding[] =
-      lines <= limit || isExcepted(path)
+      lines <= limit
         ? []
         : [{ path, line: 1, problem: `${lines} lines, more than ${limit}: split it by concept` }];
     const functions = (isCode(path) ? findFunctions(file) : [])
-      .filter((found) => found.lines > longestFunction && !isExcepted(path, found.name))
+      .filter((found) => found.lines > longestFunction)
       .map(({ name, line, lines }) => {
         const problem = `${name} has ${lines} lines, more than ${longestFunction}: give its parts names`;
         return { path, line, problem };
       });
     return [...whole, ...functions];
   });
-  const stale = exceptions
-    .filter((exception) => !used.has(exception))
-    .map(({ path, functionName }) => {
-      const what = functionName ?? 'the file';
-      return {
-        path,
-        line: 1,
-        problem: `${what} is not too long any more: delete its row in test/tidy/tables.ts`,
-      };
-    });
-  return [...tooLong, ...stale];
 }
 
 /** Rule 3, second half: a folder is read at a glance, or has sub-folders. */

@@ -2,11 +2,11 @@ import { findImports } from './imports.ts';
 import { type Finding, isCode, isTestCode, type Tree } from './tree.ts';
 
 /**
- * The walks of ARCHITECTURE.md: which files a call, an event or a batch goes through, in the order in which a reader
+ * Rule 15: the walks of ARCHITECTURE.md: which files a call, an event or a batch goes through, in the order in which a reader
  * meets them. A walk is a numbered list under a heading `### …` of the section `## Walks`; the first code span of an item
  * is the path of a file. A heading without such a list is prose.
  */
-export interface Walk {
+interface Walk {
   readonly title: string;
   readonly line: number;
   readonly stops: readonly Stop[];
@@ -38,7 +38,7 @@ export function checkWalks(tree: Tree, longest = LONGEST): Finding[] {
   return [...missing, ...walks.flatMap((walk) => checkWalk(walk, imports, longest.get(walk.title)))];
 }
 
-export function readWalks(text: string): Walk[] {
+function readWalks(text: string): Walk[] {
   const walks: { title: string; line: number; stops: Stop[] }[] = [];
   let isInSection = false;
   let item: Stop | null = null;

@@ -6,7 +6,6 @@ const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r
 const SECRETS: readonly (readonly [text: string, shown: string])[] = [
   ['key tpk_9aZ8bY7cX6 was refused', 'key [redacted] was refused'],
   ['upstream sk-proj-AbC_123-xyz said no', 'upstream [redacted] said no'],
-  ['sk_live_51Habcdef', '[redacted]'],
   ['sk_test_51Habcdef and whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', '[redacted] and [redacted]'],
   [`token ${JWT}.`, 'token [redacted]'],
   ['Authorization: Bearer abc', 'Authorization: [redacted]'],
@@ -43,8 +42,6 @@ const PROSE = [
   'password authentication failed for user "turnpike"',
   'http://127.0.0.1:8080/llm/v1/chat/completions?limit=5 answered 502',
   'Key (email)=(jane@example.com) already exists.',
-  'price_1Nabcdefgh of prod_Oabcdefgh for cus_Pabcdefgh',
-  '2030-01-01T00:00:00.000Z',
   'content-type: application/json',
 ];
 

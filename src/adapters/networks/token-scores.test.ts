@@ -53,15 +53,6 @@ describe('scores of words', () => {
     );
   });
 
-  test('of no words are none', async () => {
-    expect(await scores.scoreWords('cv', [], new Uint8Array())).toEqual(new Float32Array());
-  });
-
-  test('an aborted call has none', async () => {
-    expect(await scores.scoreWords('cv', ['a'], Uint8Array.of(0, 0), AbortSignal.abort())).toBeNull();
-    expect(problems).toEqual([]);
-  });
-
   test('a network that is missing, or fails, returns none, and is reported once', async () => {
     const reasons: string[] = [];
     const onUnavailable = (reason: string) => void reasons.push(reason);
@@ -94,24 +85,9 @@ describe('windows of words', () => {
       { from: 4, to: 8 },
     ]);
   });
-
-  test('advance by at least one word', () => {
-    expect(tokenWindows(words(6, 6, 6), bounds)).toEqual([
-      { from: 0, to: 1 },
-      { from: 1, to: 2 },
-      { from: 2, to: 3 },
-    ]);
-  });
 });
 
 describe('the runtime', () => {
-  test('is not available on a platform without a library, and reports it', () => {
-    expect(loadOnnxRuntime('plan9-mips')).toEqual({
-      outcome: 'unavailable',
-      reason: 'there is no ONNX Runtime for plan9-mips',
-    });
-  });
-
   test('reports an invalid file, an invalid input, or a closed session', () => {
     const loaded = loadOnnxRuntime();
     if (loaded.outcome === 'unavailable') throw new Error(loaded.reason);

@@ -27,13 +27,6 @@ describe('pieces of a text', () => {
     }
   });
 
-  test('mark where a word begins', () => {
-    const { ids, isFirst } = pieces.encode('Donaudampfschiff, ja');
-    expect(isFirst.filter((first) => first)).toHaveLength(3);
-    expect([isFirst[0], isFirst[1], isFirst.at(-1)]).toEqual([true, false, true]);
-    expect(isFirst).toHaveLength(ids.length);
-  });
-
   test('of names of special pieces are those of their letters', () => {
     const { ids } = pieces.encode('[SEP][CLS]');
     expect(ids).not.toContain(101);

@@ -22,13 +22,6 @@ describe('access tokens', () => {
     expect(expiresAt).toEqual(new Date(start + 900_000));
   });
 
-  test('the token of a session also names it, as sid', async () => {
-    const tokens = await createAccessTokens([secret], createManualClock(start), 900);
-    const { token } = await tokens.issue({ ...subject, sessionId: 's1' });
-    expect(decode(token.split('.')[1])).toMatchObject({ sub: 'u1', sid: 's1' });
-    expect(await tokens.verify(token)).toMatchObject({ ...subject, sessionId: 's1' });
-  });
-
   test('a token is valid until it expires, and not a second longer', async () => {
     const clock = createManualClock(start);
     const tokens = await createAccessTokens([secret], clock, 900);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { until } from '../../../test/doubles/until.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
@@ -164,6 +165,8 @@ describe('two-factor authentication', () => {
 
 describePostgres('two-factor authentication that is reset while its owner uses a code', () => {
   const servers = usePostgres();
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
   test('neither deadlocks: the code counts, then everything is removed', async () => {
     for (const use of ['totp', 'recovery'] as const) {
@@ -176,7 +179,7 @@ describePostgres('two-factor authentication that is reset while its owner uses a
         await within.query('select 1 from totp_secrets where user_id = $1 for update', [user.id]);
         const reset = servers.transaction((other) => removeTotp(other, user.id));
         reset.catch(() => {});
-        await untilWaiting();
+        await until(async () => (await servers.query(waiting)).length > 0);
         expect(await spendCode(parts, within, user.id, code)).toBe(use);
         await rememberStepUp(parts, within, grant);
         return { reset };
@@ -187,13 +190,4 @@ describePostgres('two-factor authentication that is reset while its owner uses a
       }
     }
   });
-
-  async function untilWaiting(): Promise<void> {
-    for (;;) {
-      const waits = await servers.query(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      if (waits.length > 0) return;
-    }
-  }
 });

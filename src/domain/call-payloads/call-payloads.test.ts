@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
+import { addTestCompany } from '../../../test/doubles/test-company.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
-import { addCompany } from '../accounts/company.ts';
 import { createAnswerCipher } from '../calls/idempotency/answer-cipher.ts';
 import {
   changePayloadSettings,
@@ -28,8 +28,7 @@ function contract(name: string, database: () => Database) {
   describe(name, () => {
     async function opened(changes: Partial<PayloadLogParts> = {}) {
       const clock = createManualClock();
-      const companyId = secrets.newId();
-      await addCompany(database(), { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+      const companyId = await addTestCompany(database());
       const { log, entries } = createRecordingLog();
       const parts = { database: database(), clock, log, cipher, ...bounds, maxBytes: 100 };
       const payloads = createPayloadLog({ ...parts, redacts: ['email'], ...changes });

@@ -142,12 +142,6 @@ describe('a text on its way to a record', () => {
     expect(reported.some((line) => line.includes('failure'))).toBe(false);
   });
 
-  test('G-7 a request that is refused in both formats is not sent a third time', async () => {
-    const { parse, asked } = open(noFormat);
-    expect(await parse()).toMatchObject({ engine: 'embedded', tokens: null, reason: 'upstream-400' });
-    expect(asked).toHaveLength(2);
-  });
-
   test.each([
     { message: { content: null, refusal: 'I cannot help with that.' } },
     { message: { content: '' }, finish_reason: 'content_filter' },
@@ -200,26 +194,6 @@ describe('a text on its way to a record', () => {
       });
       expect([asked, reported]).toEqual([['one'], ['one.example ignored']]);
     }
-  });
-
-  test('G-36 any other rejection moves on to the next provider', async () => {
-    for (const status of [401, 403, 404, 408, 409, 429, 500]) {
-      const { parse, asked } = open(
-        (id) => (id === 'one' ? new Response('', { status }) : says('right')),
-        [target('one'), target('two')],
-      );
-      expect(await parse()).toMatchObject({ engine: 'model', targetId: 'two' });
-      expect(asked).toEqual(['one', 'two']);
-    }
-  });
-
-  test('an only provider whose connection breaks is not asked again: the embedded engine answers', async () => {
-    const { parse, asked } = open((_id, number) => {
-      if (number === 1) throw new Error('cut');
-      return says('right');
-    });
-    expect(await parse()).toMatchObject({ engine: 'embedded', reason: 'upstream-broken' });
-    expect(asked).toEqual(['one']);
   });
 
   test('A-14 with an open breaker no provider is called, and the embedded engine answers at once', async () => {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { keysContract } from '../../../test/contracts/keys.contract.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { addTestCompany } from '../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
@@ -157,8 +158,7 @@ describePostgres('with a server', () => {
   test('the last use of a key that another transaction is changing is skipped, not waited for', async () => {
     const secrets = createSystemSecrets();
     const clock = createManualClock();
-    const companyId = secrets.newId();
-    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const companyId = await addTestCompany(database);
     const mint = async () => {
       const minted = await mintKey({ database, secrets, clock }, { companyId, name: 'A', createdBy: null });
       if (minted.outcome !== 'minted') throw new Error(minted.outcome);

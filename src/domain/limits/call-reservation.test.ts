@@ -44,19 +44,6 @@ test('only the newest of several levels is sent', async () => {
   expect(steps).toEqual([['a', [release('c2'), level(3), release('c3'), release('c1')]]]);
 });
 
-test('calls ended by one commit are settled in one step, each after its own wait', async () => {
-  const { steps, state, together } = given();
-  const commit = Promise.withResolvers<void>();
-  const end = async (entry: string) => {
-    await commit.promise;
-    await together(state, 'a', [release(entry)]);
-  };
-  const all = Array.from({ length: 20 }, (_, n) => end(`c${n}`));
-  commit.resolve();
-  await Promise.all(all);
-  expect(steps).toHaveLength(1);
-});
-
 test('a step is never larger than shared state accepts, and a failure reaches all calls in it', async () => {
   const { steps, state, together } = given(true);
   const all = Array.from({ length: 450 }, (_, n) =>

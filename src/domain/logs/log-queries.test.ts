@@ -58,12 +58,9 @@ describe('filters', () => {
 
   test.each([
     ['all', {}, 'e d c b 100% a'],
-    ['at least debug', { level: 'debug' }, 'e d c b 100% a'],
     ['at least info', { level: 'info' }, 'e d c b 100%'],
     ['at least warn', { level: 'warn' }, 'e d c'],
-    ['errors', { level: 'error' }, 'e d'],
     ['one request', { requestId: 'r1' }, 'd b 100%'],
-    ['a request that is not there', { requestId: 'r' }, ''],
     ['text in the message, its signs taken as they are', { contains: '0%' }, 'b 100%'],
     ['text in the context, in any case', { contains: 'CHAT_DEF' }, 'c'],
     ['the empty text', { contains: '' }, 'e d c b 100% a'],

@@ -62,13 +62,3 @@ test('addresses are erased after a month; a dedupe key lasts longer, and not for
     'month-with-key': { state: 'FAILED', data: {}, to: null },
   });
 });
-
-test('more rows than one batch are removed', async () => {
-  await database.query(
-    `insert into mail_outbox (id, kind, to_address, data, message_id, state, created_at, settled_at)
-     select gen_random_uuid(), 'x', 'a@b.example', '{}', n::text || '@x', 'SENT', $1, $1
-     from generate_series(1, 2500) as series (n)`,
-    [daysAgo(KEEP_ADDRESS_DAYS + 1)],
-  );
-  expect(await purgeMail({ database, clock, log: createSilentLog() })).toMatchObject({ deleted: 2_500 });
-});

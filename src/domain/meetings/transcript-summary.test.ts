@@ -37,14 +37,6 @@ test('notes without headings are sorted by their words, one point per line, and 
   for (const line of all) expect(notes).toContain(line);
 });
 
-test('a paragraph after the list of a section is not one of its points', () => {
-  const summary = summariseNotes(
-    'Decisions:\n\n- Trial day\n- Offer 52k\n\nWe also talked about the weather in Oslo.',
-  );
-  expect(texts(summary.decisions)).toEqual(['Trial day', 'Offer 52k']);
-  expect(summary.summary).toEqual(['We also talked about the weather in Oslo.']);
-});
-
 test('a sentence that is too long is not cut through the middle of a character', () => {
   const [point] = summariseNotes(`Decisions:\n- ${'a'.repeat(599)}😀 and more`).decisions;
   expect(point?.text).toBe('a'.repeat(599));

@@ -7,30 +7,13 @@ import { readProviderError, withMeantStatus } from './provider-error.ts';
 const CASES: readonly [string, unknown, object][] = [
   [
     'OpenAI',
-    {
-      error: {
-        message: 'too many',
-        type: 'invalid_request_error',
-        param: 'messages',
-        code: 'context_length_exceeded',
-      },
-    },
+    { error: { message: 'too many', param: 'messages', code: 'context_length_exceeded' } },
     { message: 'too many', param: 'messages', code: 'context_length_exceeded', fault: 'request' },
   ],
   [
     'OpenAI, limited',
     { error: { message: 'Rate limit reached', type: 'tokens', param: null, code: 'rate_limit_exceeded' } },
     { code: 'rate_limit_exceeded', fault: 'rate-limit' },
-  ],
-  [
-    'Azure',
-    { error: { message: 'filtered', param: 'prompt', code: 'content_filter', status: 400, innererror: {} } },
-    { message: 'filtered', param: 'prompt', code: 'content_filter', fault: 'request' },
-  ],
-  [
-    'OpenAI, a wrong key',
-    { error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' } },
-    { code: 'invalid_api_key', fault: 'account' },
   ],
   ['OpenRouter, no credit', { error: { code: 402, message: 'Insufficient credits' } }, { fault: 'account' }],
   ['Azure, limited', { error: { code: '429', message: 'slow down' } }, { code: null, fault: 'rate-limit' }],
@@ -59,11 +42,6 @@ const CASES: readonly [string, unknown, object][] = [
       },
     ],
     { code: 'context_length_exceeded', fault: 'request' },
-  ],
-  [
-    'Gemini, limited',
-    [{ error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }],
-    { message: null, fault: 'rate-limit' },
   ],
   [
     'vLLM',
@@ -101,7 +79,6 @@ const CASES: readonly [string, unknown, object][] = [
     { message: 'Input should be less', fault: 'request' },
   ],
   ['FastAPI', { detail: 'Not allowed' }, { message: 'Not allowed', fault: 'provider' }],
-  ['OpenRouter', { error: { code: 502, message: 'Bad gateway' } }, { code: null, fault: 'provider' }],
 ];
 
 describe('G-36 what a provider says about a call that it did not serve', () => {
@@ -111,8 +88,6 @@ describe('G-36 what a provider says about a call that it did not serve', () => {
 
   test.each([
     ['HTML', '<html><h1>413 Request Entity Too Large</h1></html>'],
-    ['nothing', ''],
-    ['half of it', '{"error":{"mess'],
     ['a number', '7'],
     ['an empty list', '[]'],
     ['other types', '{"error":{"message":7,"param":[],"code":{},"type":null}}'],
@@ -149,7 +124,6 @@ describe('G-36 A-14 a 5xx', () => {
 
   test.each([
     ['another code', JSON.stringify({ error: { code: 'server_error', type: 'invalid_request_error' } })],
-    ['HTML', '<html>'],
     ['a long body', `{"error":{"code":"content_filter"}}${' '.repeat(100_000)}`],
     [
       'a body that breaks off',
@@ -177,7 +151,6 @@ describe('G-36 a 400', () => {
     ['Gemini’s expired key', gemini('API key expired. Please renew the API key.'), 401],
     ['Anthropic’s empty account', anthropic('Your credit balance is too low to access the API.'), 402],
     ['a code of the key', { error: { message: 'no', code: 'invalid_api_key' } }, 401],
-    ['another argument', gemini('Invalid value at tools'), 400],
     ['the client’s text', anthropic('messages.0: "Your credit balance is too low" is no role'), 400],
     ['no JSON', '<html>', 400],
   ])('with %s means %p', async (_, error, status) => {

@@ -6,13 +6,10 @@ import { until } from '../../../test/doubles/until.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import { serviceOf } from '../breakers/breaker.ts';
-import { type AliasTarget, DEFAULT_BOUNDS } from './aliases.ts';
+import { DEFAULT_BOUNDS } from './aliases.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
 import { aliasesWithoutTargets } from './routing/fallbacks.ts';
-import { createTargetLatency } from './routing/target-latency.ts';
-import { createTargetOrder } from './routing/target-order.ts';
 import { setAliasTargets } from './targets.ts';
 
 const secrets = createSystemSecrets();
@@ -43,29 +40,6 @@ const NO_ROUTING = {
 } as const;
 
 const elsewhere = () => createInProcessState({ clock: createManualClock() });
-
-const target = (id: string, weight = 1): AliasTarget => {
-  return { id, baseUrl: `https://${id}.example`, model: 'm', apiKey: null, weight };
-};
-const THREE = [target('a'), target('b'), target('c')];
-
-function restOf(targets: readonly AliasTarget[]) {
-  const clock = createManualClock();
-  const coolUntil = new Map<string, number>();
-  const cooling = { isEmpty: () => coolUntil.size === 0, untilMs: (id: string) => coolUntil.get(id) ?? 0 };
-  const rest = createTargetOrder({ clock, cooling, latency: createTargetLatency({ clock }) });
-  rest.keepOnly(new Set(targets.map(({ id }) => id)));
-  const ids = (draw: number) =>
-    rest
-      .order({ targets }, draw)
-      .map(({ id }) => id)
-      .join('');
-  const fail = (id: string, times: number) => {
-    for (let time = 0; time < times; time += 1) rest.noteFailure(id);
-  };
-  const cool = (id: string, forMs: number) => void coolUntil.set(id, clock.now() + forMs);
-  return { clock, rest, ids, fail, cool };
-}
 
 describe('the directory', () => {
   const database = useDatabase();
@@ -122,25 +96,6 @@ describe('the directory', () => {
       for (const alias of [...others, '', '__proto__', 'constructor'])
         expect(directory.find(alias)).toBeNull();
     });
-
-    test('a target has its host, so that a call parses no address to find its breaker', async () => {
-      await setAliasTargets(
-        { database, sharedState: elsewhere(), secrets, cipher, prefix: 'svc' },
-        ALIAS,
-        ['https://one.example/v1', 'http://two.example:8080'].map((baseUrl) => ({ ...PROVIDER, baseUrl })),
-      );
-      const { directory } = await open();
-      const targets = directory.find(ALIAS)?.targets ?? [];
-      expect(targets.map(({ host }) => host)).toEqual(['one.example', 'two.example:8080']);
-      // Not parsed again: the address is not looked at where the host is there.
-      expect(targets.map((target) => serviceOf({ ...target, baseUrl: '' }))).toEqual(targets.map(serviceOf));
-    });
-
-    test('another prefix finds the same targets', async () => {
-      const { setFrom } = await open();
-      await setFrom();
-      expect((await open({ prefix: 'acme' })).model('acme/chat-default')).toBe('new');
-    });
   });
 
   describe('an alias without targets', () => {
@@ -190,16 +145,6 @@ describe('the directory', () => {
       expect(target).toMatchObject({ ...PROVIDER, model: 'new' });
     });
 
-    test('arrives within a second where the message was lost', async () => {
-      const { clock, model, setFrom } = await open();
-      await setFrom(elsewhere());
-      await clock.advance(1_000);
-      await until(() => model() === 'new');
-      await setFrom(elsewhere(), 'newer');
-      await clock.advance(1_000);
-      await until(() => model() === 'newer');
-    });
-
     test('made by hand in the database applies within a second', async () => {
       const { clock, model, setFrom } = await open();
       await setFrom();
@@ -210,19 +155,6 @@ describe('the directory', () => {
       await database.query('truncate model_targets');
       await clock.advance(1_000);
       await until(() => model() === ALIAS);
-    });
-
-    test('arrives when messages may have been lost', async () => {
-      const state = elsewhere();
-      let gap = () => {};
-      const subscribe: typeof state.subscribe = (topic, onMessage, onGap) => {
-        gap = onGap;
-        return state.subscribe(topic, onMessage, onGap);
-      };
-      const { model, setFrom } = await open({ sharedState: { ...state, subscribe } });
-      await setFrom(elsewhere());
-      gap();
-      await until(() => model() === 'new');
     });
 
     test('that arrives while an older one is being read is read after it', async () => {
@@ -322,86 +254,5 @@ describe('the directory', () => {
       await clock.advance(5_000);
       expect([model(), steered.asked.length]).toEqual([ALIAS, before]);
     });
-  });
-});
-
-describe('the order of targets (G-15)', () => {
-  test('the first is drawn, the rest follow in their order', () => {
-    const { ids } = restOf(THREE);
-    expect([0, 0.32, 0.34, 0.66, 0.67, 0.999999].map(ids)).toEqual([
-      'abc',
-      'abc',
-      'bac',
-      'bac',
-      'cab',
-      'cab',
-    ]);
-  });
-
-  test('draws go by weight', () => {
-    const { ids } = restOf([target('a', 6), target('b', 0.5), target('c', 3.5)]);
-    const firsts = Array.from({ length: 1_000 }, (_, n) => ids(n / 1_000)[0]);
-    const count = (id: string) => firsts.filter((first) => first === id).length;
-    expect([count('a'), count('b'), count('c')]).toEqual([600, 50, 350]);
-  });
-
-  test('one target, or none, needs no draw', () => {
-    expect(restOf([target('a')]).ids(0.9)).toBe('a');
-    expect(restOf([]).ids(0.9)).toBe('');
-  });
-});
-
-describe('cooling down', () => {
-  test('the fifth failure in a row puts a target last for 10 seconds', async () => {
-    const { clock, ids, fail } = restOf(THREE);
-    fail('a', 4);
-    expect(ids(0)).toBe('abc');
-    fail('a', 1);
-    expect([ids(0), ids(0.4), ids(0.6)]).toEqual(['bca', 'bca', 'cba']);
-    await clock.advance(9_999);
-    expect(ids(0)).toBe('bca');
-    await clock.advance(1);
-    expect(ids(0)).toBe('abc');
-  });
-
-  test('after its cool-down one more failure is enough, one answer ends it', async () => {
-    const { clock, rest, ids, fail } = restOf(THREE);
-    fail('a', 5);
-    await clock.advance(10_000);
-    fail('a', 1);
-    expect(ids(0)).toBe('bca');
-    rest.noteSuccess('a');
-    expect(ids(0)).toBe('abc');
-    fail('a', 4);
-    rest.noteSuccess('a');
-    fail('a', 4);
-    expect(ids(0)).toBe('abc');
-  });
-
-  test('when all are cooling down, all are tried as usual', () => {
-    const { ids, fail } = restOf(THREE);
-    for (const id of ['a', 'b', 'c']) fail(id, 5);
-    expect(ids(0.4)).toBe('bac');
-  });
-
-  test('G-15 targets that are cooling down come last, the one that is free first before the others', async () => {
-    const { clock, ids, fail, cool } = restOf([...THREE, target('d')]);
-    cool('a', 30_000);
-    cool('b', 5_000);
-    fail('c', 5);
-    expect(ids(0)).toBe('dbca');
-    await clock.advance(5_000);
-    expect([ids(0), ids(0.6)]).toEqual(['bdca', 'dbca']);
-    await clock.advance(25_000);
-    expect(ids(0)).toBe('abcd');
-  });
-
-  test('the state of a removed target is removed', () => {
-    const { rest, ids, fail } = restOf(THREE);
-    fail('a', 5);
-    rest.keepOnly(new Set(['b', 'c']));
-    fail('a', 5);
-    rest.keepOnly(new Set(['a', 'b', 'c']));
-    expect(ids(0)).toBe('abc');
   });
 });

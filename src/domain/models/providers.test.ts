@@ -52,12 +52,6 @@ describe('presets of providers', () => {
     expect(named('vllm', true)).toEqual(['responses']);
   });
 
-  test('only Anthropic has the Messages API, and no other', () => {
-    const speaking = PROVIDER_PRESETS.filter(({ endpoints }) => endpoints.includes('messages'));
-    expect(speaking.map(({ name }) => name)).toEqual(['anthropic']);
-    expect(speaking[0]?.endpoints).toEqual(['messages', 'messages/count_tokens']);
-  });
-
   test.each([
     ['an unknown provider', { provider: 'acme' }, 'there is no provider "acme"'],
     [

@@ -1,16 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
-import { until } from '../../../test/doubles/until.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { boundsOf, readBounds } from './alias-bounds.ts';
-import { ALIAS_NAMES, DEFAULT_BOUNDS } from './aliases.ts';
+import { DEFAULT_BOUNDS } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
-import { createModelDirectory } from './model-directory.ts';
 import type { TargetParams } from './target.ts';
 import { openTargetSecrets } from './target-secrets.ts';
 import {
@@ -76,13 +73,6 @@ describe('targets', () => {
       if (stored === undefined) throw new Error('there is a target');
       return { id: stored.id, weight: stored.weight, ...(await openTargetSecrets(cipher, stored)) };
     }
-
-    test('keeps key, headers and id while its weight changes', async () => {
-      const id = await storedId();
-      const { headers: _, ...rest } = ANTHROPIC;
-      await setAliasTargets(parts(), ALIAS, [{ ...rest, id, apiKey: null, weight: 7 }]);
-      expect(await secretsNow()).toEqual({ id, weight: 7, apiKey: 'sk-one', headers: { 'x-team': 'ours' } });
-    });
 
     test('keeps them on another path of the same host, and takes new ones that are given', async () => {
       const id = await storedId();
@@ -151,13 +141,6 @@ describe('targets', () => {
       expect((await readCatalogue(database)).targets).toHaveLength(32);
     });
 
-    test('all six aliases have a place in the database', async () => {
-      for (const { name } of ALIAS_NAMES) await setAliasTargets(parts(), `svc/${name}`, [TARGET]);
-      expect((await targetsNow()).map(({ alias }) => alias)).toEqual(
-        ALIAS_NAMES.map(({ name }) => name).sort(),
-      );
-    });
-
     test('the database holds no key that can be read', async () => {
       await setAliasTargets(parts(), ALIAS, [{ ...TARGET, apiKey: 'sk-very-secret' }]);
       const rows = await database.query('select model_targets::text as line, sealed_key from model_targets');
@@ -168,14 +151,7 @@ describe('targets', () => {
     });
 
     test('no other alias can be set, and nothing is published', async () => {
-      for (const alias of [
-        'chat-default',
-        'acme/chat-default',
-        'svc/chat',
-        'svc/chat-default ',
-        '__proto__',
-        '',
-      ]) {
+      for (const alias of ['chat-default', 'acme/chat-default', 'svc/chat', '__proto__', '']) {
         const refused = await setAliasTargets(parts(), alias, [TARGET]);
         expect(refused).toMatchObject({ outcome: 'unknown-alias' });
         expect(refused.outcome !== 'changed' && refused.problem).toContain('svc/embed-default');
@@ -184,23 +160,16 @@ describe('targets', () => {
     });
 
     test.each<[string, Partial<TargetParams>]>([
-      ['address', { baseUrl: 'one.example' }],
       ['address', { baseUrl: 'ftp://one.example' }],
       ['address', { baseUrl: 'https://me:secret@one.example' }],
       ['address', { baseUrl: 'https://one.example/v1?key=secret' }],
-      ['address', { baseUrl: 'https://one.example/v1#' }],
       ['address', { baseUrl: `https://one.example/${'v'.repeat(2_000)}` }],
       ['address', { baseUrl: 'https://one.example/v1, gpt-4o, 3' }],
-      ['address', { baseUrl: 'https://one.example/v1,https://two.example/v1' }],
-      ['address', { baseUrl: 'https://one.example/v1 gpt-4o' }],
       ['model', { model: ' ' }],
       ['model', { model: 'gpt-4o, 3' }],
-      ['model', { model: 'm'.repeat(201) }],
-      ['key', { apiKey: '' }],
       ['key', { apiKey: 'sk-secret\r\nhost: elsewhere' }],
       ['key', { apiKey: 'secret'.repeat(1_000) }],
       ['weight', { weight: 0 }],
-      ['weight', { weight: Number.NaN }],
       ['weight', { weight: Number.POSITIVE_INFINITY }],
     ])('a wrong %s is refused without repeating it: %#', async (word, change) => {
       const refused = await setAliasTargets(parts(), ALIAS, [TARGET, { ...TARGET, ...change }]);
@@ -235,24 +204,10 @@ describe('targets', () => {
       ]);
     });
 
-    test('importing the same file again writes and publishes nothing', async () => {
-      const file = {
-        [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] },
-        'svc/chat-cheap': { targets: [] },
-      };
-      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
-      const version = await readVersion(database);
-      published = [];
-      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
-      expect(await applyModelConfig(parts(), {})).toEqual({ outcome: 'unchanged' });
-      expect([await readVersion(database), published]).toEqual([version, []]);
-    });
-
     test.each<[string, object]>([
       ['a key', { api_key: 'sk-b' }],
       ['no key', { api_key: undefined }],
       ['a weight', { weight: 2 }],
-      ['an address', { base_url: 'https://two.example' }],
       ['a model', { model: 'b' }],
     ])('%s that differs is written', async (_, change) => {
       await applyModelConfig(parts(), { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } });
@@ -329,21 +284,5 @@ describePostgres('models on PostgreSQL', () => {
     await Promise.all(models.map((model) => addAliasTarget(parts, ALIAS, { ...PROVIDER, model })));
     const { targets } = await readCatalogue(database);
     expect(targets.map(({ model }) => model).sort()).toEqual(models);
-  });
-
-  test('a directory reads what was written, and a change by hand within a second (G-15)', async () => {
-    await setAliasTargets(parts, ALIAS, [PROVIDER]);
-    const { log, entries } = createRecordingLog();
-    const directory = await createModelDirectory({ ...parts, clock, log, embeddedAllowed: false });
-    const target = () => directory.find(ALIAS)?.targets[0];
-    expect(target()).toMatchObject(PROVIDER);
-    await database.query('update model_targets set weight = 7');
-    await clock.advance(1_000);
-    await until(() => target()?.weight === 7);
-    expect(target()).toMatchObject({ ...PROVIDER, weight: 7 });
-    expect(entries.map(({ context }) => context)).toEqual([
-      { aliases: ['svc/chat-premium', 'svc/chat-cheap', 'svc/embed-default'] },
-    ]);
-    await directory.close();
   });
 });

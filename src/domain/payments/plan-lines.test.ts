@@ -73,6 +73,7 @@ describe('credits of an invoice', () => {
       [{ total: 9_900, amount_paid: 0, paid_out_of_band: true }, all],
       [{ total: 9_900, amount_paid: 900, starting_balance: -9_000, ending_balance: 0 }, all],
       [{ total: 9_900, amount_paid: 0, starting_balance: -20_000, ending_balance: -10_100 }, all],
+      [{ total: 9_900, amount_paid: 10_000, starting_balance: 100, ending_balance: 0 }, all],
       [{ total: 9_900, amount_paid: 6_600, pre_payment_credit_notes_amount: 3_300 }, (all * 2n) / 3n],
       [{ total: 11_880, amount_paid: 11_880, total_tax_amounts: [{ amount: 1_980, inclusive: false }] }, all],
       [{ total: 9_900, amount_paid: 9_900, total_tax_amounts: [{ amount: 1_650, inclusive: true }] }, all],
@@ -96,9 +97,12 @@ describe('credits of an invoice', () => {
     expect(moveInvoice(back, readInvoiceMoney({ total: 0, amount_paid: 0 }))).toBe(-all);
   });
 
-  test('a fee next to it neither adds nor takes', () => {
+  test('attack: a fee next to it neither adds nor takes, nor does its money pay for a plan with a coupon', () => {
     const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
     expect(moveInvoice([...whole, fee], readInvoiceMoney({ total: 10_000, amount_paid: 10_000 }))).toBe(all);
+    const half = moveLine(line({ amount: 9_900, discount_amounts: [{ amount: 4_950 }] }), PRO);
+    const dear = moveLine(line({ amount: 5_000, price: null, type: 'invoiceitem' }), null);
+    expect(moveInvoice([half, dear], readInvoiceMoney({ total: 9_950, amount_paid: 9_950 }))).toBe(all / 2n);
   });
 });
 

@@ -21,12 +21,6 @@ test('chunks follow each other until one is not full', async () => {
   expect(statements[0]).toContain(`(${change.sql} returning 1)`);
 });
 
-test('a chunk of another size is full at that size', async () => {
-  const { database, statements } = countingDatabase([20, 19]);
-  expect(await changeInChunks(database, { ...change, chunkRows: 20 })).toEqual({ rows: 39, isDone: true });
-  expect(statements).toHaveLength(2);
-});
-
 test('the bound on chunks ends it, and says that rows may be left', async () => {
   const { database, statements } = countingDatabase([20, 20, 20]);
   const bounded = { ...change, chunkRows: 20, maxChunks: 2 };

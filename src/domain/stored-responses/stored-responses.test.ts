@@ -2,11 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { addTestCompany } from '../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../test/setup/use-database.ts';
-import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
-import { addCompany } from '../accounts/company.ts';
 import { createAnswerCipher } from '../calls/idempotency/answer-cipher.ts';
 import { chargeCalls } from '../calls/settlement/charge-calls.ts';
 import type { FinishedCall } from '../calls/settlement/finished-call.ts';
@@ -51,11 +50,7 @@ function opened(more: Partial<StoredResponseParts> = {}) {
   return { stored, record, clock, entries };
 }
 
-async function newCompany(): Promise<string> {
-  const id = secrets.newId();
-  await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
-  return id;
-}
+const newCompany = () => addTestCompany(database);
 
 const newResponse = (companyId: string, more: Partial<NewResponse> = {}): NewResponse => ({
   id: `resp_${secrets.newId()}`,
@@ -104,6 +99,9 @@ describe('stored responses', () => {
     expect(await stored.find(companyId, byId(given.id))).toMatchObject({ missing: [] });
     expect(await stored.remove(companyId, given.id)).toBe('removed');
     expect(await stored.remove(companyId, given.id)).toBe('not-found');
+    // Only its id is left, so that it does not come back.
+    const left = 'select sealed_content as content, item_ids as items from stored_responses where id = $1';
+    expect(await database.query<object>(left, [given.id])).toEqual([{ content: null, items: [] }]);
   });
 
   test('are encrypted, each for its company: nothing is readable in the database or can be moved', async () => {
@@ -138,17 +136,6 @@ describe('stored responses', () => {
     await record(fresh);
     expect(await purgeStoredResponses({ database, clock })).toBeGreaterThanOrEqual(1_501);
     expect(await stored.find(companyId, byId(fresh.id))).toMatchObject({ missing: [] });
-  });
-
-  test('are removed with their company', async () => {
-    const { record } = opened();
-    const companyId = await newCompany();
-    const given = newResponse(companyId);
-    await record(given);
-    await database.query('delete from company_ceilings where company_id = $1', [companyId]);
-    await database.query('delete from companies where id = $1', [companyId]);
-    const left = await database.query('select 1 from stored_responses where id = $1', [given.id]);
-    expect(left).toEqual([]);
   });
 
   test('are bounded: one by its size, those of a company in total, and invalid ids are refused', async () => {
@@ -242,33 +229,6 @@ describe('stored responses', () => {
     expect(found.filter((one) => one.outcome === 'searched' && one.previous !== null)).toHaveLength(2);
     const again = await stored.find(companyId, byId(given.id));
     expect(again).toMatchObject({ previous: { targetId: given.targetId } });
-  });
-});
-
-describePostgres('stored responses on PostgreSQL', () => {
-  const postgres = usePostgres();
-
-  test('are recorded, found by id and item, deleted and removed by their age', async () => {
-    const { stored, record, clock } = opened({ database: postgres });
-    const companyId = secrets.newId();
-    await addCompany(postgres, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-    const ids = ['resp_a', 'resp_b'];
-    for (const id of ids) {
-      const content = contentOf({ input: 'Hello' }, response(id));
-      const itemIds = outputIds(response(id));
-      await record(newResponse(companyId, { id, itemIds, content, chargeCallId: secrets.newId() }));
-    }
-    const both = { responseId: 'resp_a', itemIds: ['msg_resp_b_0', 'msg_none'] };
-    expect(await stored.find(companyId, both)).toMatchObject({
-      ...{ previous: { id: 'resp_a' }, holders: [{ id: 'resp_b' }], missing: ['msg_none'] },
-    });
-    await stored.charged(companyId, 'resp_a');
-    expect(await stored.remove(companyId, 'resp_a')).toBe('removed');
-    // Only its id is left, so that it does not come back.
-    const left = 'select sealed_content as content, item_ids as items from stored_responses where id = $1';
-    expect(await postgres.query<object>(left, ['resp_a'])).toEqual([{ content: null, items: [] }]);
-    await clock.advance(31 * DAY_MS);
-    expect(await purgeStoredResponses({ database: postgres, clock })).toBe(2);
   });
 });
 

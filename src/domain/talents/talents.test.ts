@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../accounts/company.ts';
-import { eraseTalent, exportTalent } from './personal-data.ts';
+import { eraseTalent } from './personal-data.ts';
 import { applyCvReading, findWaitingCv } from './read-cv.ts';
 import { listTalents } from './talent.ts';
 import { createTalent, type NewTalent } from './talent-changes.ts';
@@ -134,22 +134,6 @@ describePostgres('with a server', () => {
     );
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['applied', 'outdated', 'outdated']);
     expect(charges).toBe(1);
-  });
-
-  test('P-15 export and erasure do here what they do on the embedded engine', async () => {
-    const companyId = await company();
-    const { talent } = await create(companyId, {
-      profile: { basics: { name: 'Zoe', email: 'zoe@example.org' } },
-    });
-    const own = { companyId, talentId: talent.id };
-    const exported = await exportTalent(database, own);
-    expect(exported).toMatchObject({ outcome: 'exported', export: { talent: { name: 'Zoe' } } });
-    expect(
-      await database.transaction((transaction) => eraseTalent(transaction, own, async () => [])),
-    ).toMatchObject({
-      outcome: 'erased',
-    });
-    expect(await exportTalent(database, own)).toEqual({ outcome: 'no-such-talent' });
   });
 
   test('P-15 a CV that is linked to a person while the person is erased is erased too', async () => {

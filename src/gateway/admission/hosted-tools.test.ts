@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type Alias, DEFAULT_BOUNDS } from '../../domain/models/aliases.ts';
+import type { TargetWire } from '../../ports/model-upstream.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { readModelBody } from '../json/request-body.ts';
 import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
@@ -30,6 +31,13 @@ function planned(wire: ClientWire, members: string, more: Partial<Alias>, unavai
     fields: { modelValue: plan.fields.modelValue },
   });
   return { sent, dropped: plan.dropped, plan: plan.plan };
+}
+
+/** With hosted tools, and with these ids of the provider. */
+function servedBy(provider: string, endpoint: string, ids: readonly string[]): Partial<Alias> {
+  const wire = { provider, endpoints: [endpoint] } as unknown as TargetWire;
+  const tools = { prices: new Map<string, number>(), maxUses: 1, providerIds: new Set(ids) };
+  return { tools, targets: [{ ...target, wire }] };
 }
 
 const run = '{"type":"function","name":"run"}';
@@ -75,11 +83,7 @@ test.each(['completions', 'responses', 'messages'] as const)(
     expect(refusing('"Preset":{"id":"cheap-research"}')).toStartWith('preset: ');
     expect(refusing('"plugins":[{"id":"web"}]')).toStartWith('plugins: ');
     expect(() => refusing('"preset":null,"plugins":[]')).toThrow('nothing is hosted');
-    const tools = { prices: new Map(), maxUses: 1, providerIds: new Set(['shared']) };
-    const served = { provider: 'openrouter', endpoints: [ENDPOINTS[wire]] } as unknown as NonNullable<
-      (typeof target & Alias['targets'][number])['wire']
-    >;
-    const alias = { tools, targets: [{ ...target, wire: served }] };
+    const alias = servedBy('openrouter', ENDPOINTS[wire], ['shared']);
     expect(planned(wire, '"preset":"shared"', alias, 'refuse')).toMatchObject({ sent: { preset: 'shared' } });
     expect(planned(wire, '"preset":"other"', alias, 'refuse')).toStartWith('preset: ');
   },
@@ -114,11 +118,7 @@ test('content that is cached in the account at Google is refused unless the alia
     `"cached_content":${id}`,
   ]) {
     expect(planned('completions', members, {}, 'refuse')).toStartWith('cached_content: Content cached at');
-    const tools = { prices: new Map(), maxUses: 1, providerIds: new Set(['*']) };
-    const wire = { provider: 'gemini', endpoints: ['chat/completions'] } as unknown as NonNullable<
-      (typeof target & Alias['targets'][number])['wire']
-    >;
-    const alias = { tools, targets: [{ ...target, wire }] };
+    const alias = servedBy('gemini', 'chat/completions', ['*']);
     expect(planned('completions', members, alias, 'refuse')).toMatchObject({ dropped: [] });
   }
   const thinking =
@@ -129,13 +129,7 @@ test('content that is cached in the account at Google is refused unless the alia
 test('data sources that Azure searches with the rights of the operator are refused unless the alias has every id', () => {
   const identity = '"authentication":{"type":"system_assigned_managed_identity"}';
   const source = `[{"type":"azure_search","parameters":{"endpoint":"https://hr.example",${identity}}}]`;
-  const wire = { provider: 'azure', endpoints: ['chat/completions'] } as unknown as NonNullable<
-    (typeof target & Alias['targets'][number])['wire']
-  >;
-  const aliasWith = (id: string) => ({
-    tools: { prices: new Map(), maxUses: 1, providerIds: new Set([id]) },
-    targets: [{ ...target, wire }],
-  });
+  const aliasWith = (id: string) => servedBy('azure', 'chat/completions', [id]);
   for (const name of ['data_sources', 'dataSources', 'Data_Sources', 'data\\u005fsources']) {
     const members = `"${name}":${source}`;
     for (const alias of [{}, aliasWith('https://hr.example')]) {
@@ -155,13 +149,10 @@ test('answers that xAI would only return later are refused', () => {
 
 test('a bound is added to each tool without one, next to tools that are dropped', () => {
   const tools = { prices: new Map([['web_fetch', 5]]), maxUses: 7, providerIds: new Set<string>() };
-  const wire = { provider: 'anthropic', endpoints: ['messages'] } as unknown as NonNullable<
-    (typeof target & Alias['targets'][number])['wire']
-  >;
   const fetches = '{"type":"web_fetch_20250910","name":"web_fetch"}';
   const nulled = '{"type":"web_fetch_20250910","name":"other","max_uses":null}';
   const searches = '{"type":"web_search_20250305","name":"web_search"}';
-  const alias = { tools, targets: [{ ...target, wire }] };
+  const alias = { ...servedBy('anthropic', 'messages', []), tools };
   const result = planned('messages', `"tools":[${searches},${fetches},${nulled}]`, alias, 'drop');
   expect(result).toEqual({
     sent: {

@@ -16,12 +16,8 @@ function at<T>(read: (bytes: Uint8Array, start: number, end: number) => T, text:
 
 describe('G-30 valid usage', () => {
   test.each([
-    ['both counts', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }, usage(7, 0, 3)],
     ['explicit zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0, 0)],
-    ['of an embedding', { prompt_tokens: 8, total_tokens: 8 }, usage(8, 0, 0)],
     ['null as a missing part', { prompt_tokens: 8, completion_tokens: null }, usage(8, 0, 0)],
-    ['only the completion', { completion_tokens: 3 }, usage(0, 0, 3)],
-    ['the largest', { prompt_tokens: MOST, completion_tokens: MOST }, usage(MOST, 0, MOST)],
     ['cached by OpenAI', { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } }, usage(9, 4, 0)],
     ['cached by DeepSeek', { prompt_tokens: 9, prompt_cache_hit_tokens: 5 }, usage(9, 5, 0)],
     ['cached by Moonshot', { prompt_tokens: 9, cached_tokens: 6 }, usage(9, 6, 0)],
@@ -29,18 +25,6 @@ describe('G-30 valid usage', () => {
       'details first, zero too',
       { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 0 }, prompt_cache_hit_tokens: 5 },
       usage(9, 0, 0),
-    ],
-    ['no details', { prompt_tokens: 9, prompt_tokens_details: null }, usage(9, 0, 0)],
-    ['empty details', { prompt_tokens: 9, prompt_tokens_details: {} }, usage(9, 0, 0)],
-    [
-      'reasoning within the completion, as OpenAI counts it',
-      {
-        prompt_tokens: 9,
-        completion_tokens: 5,
-        total_tokens: 14,
-        completion_tokens_details: { reasoning_tokens: 4 },
-      },
-      usage(9, 0, 5),
     ],
     [
       'reasoning beside the completion, as xAI counts it',
@@ -51,14 +35,6 @@ describe('G-30 valid usage', () => {
         completion_tokens_details: { reasoning_tokens: 300 },
       },
       usage(9, 0, 305),
-    ],
-    [
-      'reasoning beside the completion, as Vertex AI counts it',
-      {
-        ...{ prompt_tokens: 9, completion_tokens: 566, total_tokens: 1_521 },
-        ...{ completion_tokens_details: { reasoning_tokens: 946 } },
-      },
-      usage(9, 0, 1_512),
     ],
     [
       'a total that reasoning does not explain',
@@ -87,17 +63,10 @@ describe('G-28 a total with reasoning that is not reported, as Gemini counts it'
 
   test.each([
     ['what the prompt and the completion leave of it', reported, usage(8, 0, 492)],
-    ['details without it', { ...reported, ...details(null) }, usage(8, 0, 492)],
-    ['with a cached prompt', { ...reported, prompt_tokens_details: { cached_tokens: 4 } }, usage(8, 4, 492)],
-    ['nothing but reasoning', { ...reported, completion_tokens: 0 }, usage(8, 0, 492)],
     ['no count of the completion', { prompt_tokens: 8, total_tokens: 500 }, usage(8, 0, 492)],
     ['none', { ...reported, total_tokens: 17 }, usage(8, 0, 9)],
-    ['a total that is too small', { ...reported, total_tokens: 12 }, usage(8, 0, 9)],
-    ['no total', { ...reported, total_tokens: undefined }, usage(8, 0, 9)],
     ['a wrong total', { ...reported, total_tokens: '500' }, usage(8, 0, 9)],
-    ['a total past 2^53', { ...reported, total_tokens: MOST + 1 }, usage(8, 0, 9)],
     ['no prompt, which may be most of it', { completion_tokens: 9, total_tokens: 500 }, usage(0, 0, 9)],
-    ['reasoning of 0', { ...reported, ...details(0) }, usage(8, 0, 9)],
     ['reasoning that explains it', { ...reported, ...details(483) }, usage(8, 0, 492)],
     ['reasoning that does not explain it', { ...reported, ...details(5) }, usage(8, 0, 9)],
   ])('%s', (_, block, expected) => {
@@ -126,17 +95,12 @@ test('G-30 of responses too, reasoning beside the output counts if the total has
 
 describe('G-31 invalid usage', () => {
   test.each([
-    ['nothing', undefined],
     ['null', null],
-    ['a text', 'prompt_tokens'],
-    ['a list', [{ prompt_tokens: 1 }]],
     ['an empty block', {}],
     ['a total alone', { total_tokens: 10 }],
     ['a count as text', { prompt_tokens: '7', completion_tokens: 3 }],
     ['a negative count', { prompt_tokens: 7, completion_tokens: -1 }],
-    ['half a token', { prompt_tokens: 7.5, completion_tokens: 3 }],
     ['past 2^53', { prompt_tokens: 7, completion_tokens: MOST + 1 }],
-    ['without end', { prompt_tokens: Number.POSITIVE_INFINITY }],
     ['a wrong cached count', { prompt_tokens: 7, prompt_tokens_details: { cached_tokens: -4 } }],
   ])('%s', (_, block) => {
     expect(readUsage(block)).toBeNull();

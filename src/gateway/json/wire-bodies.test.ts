@@ -104,60 +104,13 @@ describe('members that determine the kind of a call', () => {
   });
 });
 
+// Every reference that a body may hide, on each wire: test/attacks/provider-references.test.ts.
 describe('data stored at the provider', () => {
   test.each([
     ['a conversation', 'responses', '"conversation":"conv_1"', 'conversation'],
-    ['a conversation as an object', 'responses', '"Conversation":{"id":"conv_1"}', 'conversation'],
-    ['a prompt', 'responses', '"prompt":{"id":"pmpt_1"}', 'prompt'],
-    [
-      'a file',
-      'responses',
-      '"input":[{"role":"user","content":[{"type":"input_file","file_id":"file-1"}]}]',
-      'input',
-    ],
-    [
-      'a picture',
-      'responses',
-      '"input":[{"content":[{"type":"input_image","F\\u0069le_id":"file-1"}]}]',
-      'input',
-    ],
-    [
-      'a file in a tool’s output',
-      'responses',
-      '"input":[{"type":"function_call_output","output":[{"file_id":"f"}]}]',
-      'input',
-    ],
-    [
-      'a screenshot',
-      'responses',
-      '"input":[{"type":"computer_call_output","output":{"file_id":"f"}}]',
-      'input',
-    ],
-    [
-      'a file of Anthropic’s',
-      'messages',
-      '"messages":[{"content":[{"type":"document","source":{"type":"file","file_id":"file_1"}}]}]',
-      'messages',
-    ],
-    [
-      'a file in a tool’s result',
-      'messages',
-      '"messages":[{"content":[{"type":"tool_result","content":[{"type":"image","source":{"file_id":"f"}}]}]}]',
-      'messages',
-    ],
-    [
-      'an uploaded file',
-      'messages',
-      '"messages":[{"content":[{"type":"container_upload","file_id":"f"}]}]',
-      'messages',
-    ],
     ['a file in the system text', 'messages', '"system":[{"source":{"file_id":"f"}}]', 'system'],
-    ['a container', 'messages', '"container":"container_1"', 'container'],
     ['a stored conversation', 'messages', '"thread":{"type":"continue","previous_message_id":"m"}', 'thread'],
-    ['a conversation to store', 'messages', '"THREAD":{"type":"create"}', 'thread'],
     ['a model of the provider', 'messages', '"fallbacks":[{"model":"claude-opus-5"}]', 'fallbacks'],
-    ['its choice of a model', 'messages', '"fallbacks":"default"', 'fallbacks'],
-    ['MCP servers', 'messages', '"mcp_servers":[{"type":"url","url":"https://mcp.example"}]', 'mcp_servers'],
   ] as const)('%s is refused', (_, wire, members, param) => {
     expect(refusedAt(wire, members)).toBe(param);
   });
@@ -239,45 +192,34 @@ describe('tools', () => {
   const tools = (wire: ClientWire, ...types: readonly string[]) =>
     refusalOf(wire, `"tools":[${types.map((type) => `{"type":${JSON.stringify(type)}}`).join()}]`);
 
-  test.each(['function', 'custom', 'local_shell', 'apply_patch'])(
-    'a client of Responses may run %s',
-    (type) => {
-      expect(tools('responses', type)).toBe('read');
-    },
-  );
-
-  test.each(['custom', 'bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20250124'])(
-    'a client of Messages may run %s',
-    (type) => {
-      expect(tools('messages', type)).toBe('read');
-    },
-  );
-
-  test.each([
-    ...['web_search', 'web_search_preview', 'web_search_2025_08_26', 'file_search', 'code_interpreter'],
-    ...['computer_use_preview', 'image_generation', 'mcp', 'shell', 'something_new', ''],
-  ])('%p of Responses is refused', (type) => {
-    expect(tools('responses', 'function', type)).toStartWith('tools[1].type: The tool');
+  test('that a client may run pass', () => {
+    expect(tools('responses', 'function', 'custom', 'local_shell', 'apply_patch')).toBe('read');
+    const own = ['custom', 'bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20250124'];
+    expect(tools('messages', ...own)).toBe('read');
+    expect(refusalOf('messages', '"tools":[{"name":"f"},{"type":null}]')).toBe('read');
   });
 
   test.each([
-    'web_search_20250305',
-    'web_fetch_20250910',
-    'code_execution_20250825',
-    'mcp_toolset',
-    'x'.repeat(999),
-  ])('%p of Messages is refused', (type) => {
-    expect(tools('messages', type)).toStartWith('tools[0].type: The tool');
+    ['responses', 'web_search'],
+    ['responses', 'web_search_2025_08_26'],
+    ['responses', 'shell'],
+    ['responses', 'my secret <b>'],
+    ['responses', ''],
+    ['messages', 'web_search_20250305'],
+    ['messages', 'x'.repeat(999)],
+  ] as const)('of %s that run at the provider are refused: %p', (wire, type) => {
+    const refused = tools(wire, 'custom', type);
+    expect(refused).toStartWith('tools[1].type: The tool');
+    // A type is repeated only where it looks like one.
+    expect(refused).not.toContain('secret');
+    if (type === 'web_search') expect(refused).toContain("'web_search'");
   });
 
   test('are refused however the body hides them', () => {
     for (const hidden of [
-      '"Tools":[{"Type":"mcp"}]',
-      '"tools":[],"tools":[{"type":"mcp"}]',
       '"tools":[{"type":"function","type":"mcp"}]',
       '"tools":[{"type":"mcp","type":"function"}]',
       '"tools":[{"type":"m\\u0063p"}]',
-      '"tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]',
       '"tools":[{"type":"namespace","tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]}]',
       '"input":[{"type":"tool_search_output","tools":[{"type":"mcp"}]}]',
     ]) {
@@ -311,17 +253,6 @@ describe('tools', () => {
     );
     expect(shell('')).toContain('{"type": "local"}');
   });
-
-  test('a type is repeated in the message only where it looks like one', () => {
-    expect(tools('responses', 'web_search')).toContain("'web_search'");
-    expect(tools('responses', 'my secret <b>')).not.toContain('secret');
-  });
-
-  test('without a type are the client’s own', () => {
-    expect(
-      refusalOf('messages', '"tools":[{"name":"f","input_schema":{"type":"object"}},{"type":null}]'),
-    ).toBe('read');
-  });
 });
 
 test('content outside the body is detected, on each wire', () => {
@@ -351,7 +282,7 @@ test.each(['responses', 'messages'] as const)(
   },
 );
 
-describe('media types of audio', () => {
+describe('audio', () => {
   const user = (part: string) => `[{"role":"user","content":[${part}]}]`;
   const membersOf = {
     completions: (part: string) => `"messages":${user(part)}`,
@@ -362,15 +293,37 @@ describe('media types of audio', () => {
   const tiersOf = (part: string) => wires.map((wire) => fieldsOf(wire, body(membersOf[wire](part))).tiers);
 
   test.each([
-    '{"type":"image_url","image_url":{"url":"data:audio/mp3;base64,AA"}}',
     '{"type":"image_url","Image_URL":"data:audio/mp3;base64,AA"}',
     '{"type":"video_url","video_url":{"detail":"low","URL":"DATA:Audio\\/mp3,AA"}}',
     '{"type":"file","file":{"filename":"a","file_data":"\\u0064ata:\\u0061udio\\u002Fwav,AA"}}',
     '{"type":"file","file":{"file_data":"UklGRg==","format":"audio/wav"}}',
     '{"type":"input_file","file_url":"d\\u0061ta:audio/wav,AA"}',
     '{"type":"document","source":{"type":"base64","media_type":"audio/x-wav","data":"AA"}}',
-  ])('are audio: %s', (part) => {
+  ])('is found by its media type: %s', (part) => {
     expect(tiersOf(part)).toEqual(wires.map(() => ({ modalities: 'audio' })));
+  });
+
+  const audio = '{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}}';
+
+  test.each([
+    ['completions', `"messages":${user(audio)}`],
+    ['completions', `"messages":${user('{"type":"audio_url","audio_url":{"url":"https://x.example/a"}}')}`],
+    ['completions', '"messages":[{"role":"assistant","audio":{"id":"audio_1"}}]'],
+    ['completions', '"Modalities":"AUDIO"'],
+    ['completions', '"audio":{"voice":"alloy","format":"wav"}'],
+    ['responses', `"input":${user(audio)}`],
+    ['responses', '"modalities":["audio"]'],
+    ['messages', '"audio":{"voice":"alloy"}'],
+  ] as const)('is detected: %s, %s', (wire, members) => {
+    expect(fieldsOf(wire, body(members)).tiers).toEqual({ modalities: 'audio' });
+  });
+
+  test.each([
+    '"modalities":["text"],"audio":null',
+    '"messages":[{"role":"assistant","content":"\\"input_audio\\": {}","audio":null}]',
+    '"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"audio":{}}}}}]',
+  ])('is not what only names it: %s', (members) => {
+    expect(fieldsOf('completions', body(members)).tiers).toBeNull();
   });
 
   test.each([
@@ -380,7 +333,7 @@ describe('media types of audio', () => {
     '{"type":"file","file":{"filename":"audio/a.pdf","file_data":"data:application/pdf,AA"}}',
     '{"type":"input_image","image_url":"data:"},{"type":"text","text":"audio/mp3 is a media type"}',
     '{"type":"document","source":{"type":"base64","media_type":"audio","data":"audio/"}}',
-  ])('are not other members, and no other types are: %s', (part) => {
+  ])('is no other media type, and no other member: %s', (part) => {
     expect(tiersOf(part)).toEqual(wires.map(() => null));
   });
 });

@@ -55,17 +55,13 @@ function summary(text: string): string {
 
 describe('events are complete with their blank line', () => {
   test.each([
-    ['one', ['data: a\n\n'], ['data: a\n\n']],
     ['several in one chunk', ['data: a\n\n: b\n\ndata: c\n\n'], ['data: a\n\n', ': b\n\n', 'data: c\n\n']],
-    ['several lines', ['event: a\ndata: b\n\n'], ['event: a\ndata: b\n\n']],
     ['in many chunks', ['da', 'ta: a', '\n', '\n', 'data: b\n\n'], ['data: a\n\n', 'data: b\n\n']],
     [
       'line ends of \\r\\n',
       ['data: a\r\nid: 1\r\n\r\ndata: b\r\n\r\n'],
       ['data: a\r\nid: 1\r\n\r\n', 'data: b\r\n\r\n'],
     ],
-    ['line ends of \\r', ['data: a\rid: 1\r\rdata: b\r\r'], ['data: a\rid: 1\r\r', 'data: b\r\r']],
-    ['all line ends in one', ['data: a\r\nid: 1\rretry: 2\n\r\n'], ['data: a\r\nid: 1\rretry: 2\n\r\n']],
     ['a \\n after a \\r\\n is a blank line', ['data: a\r\n\ndata: b\n\r'], ['data: a\r\n\n', 'data: b\n\r']],
     [
       'blank lines between events',
@@ -109,22 +105,12 @@ describe('events are complete with their blank line', () => {
       expect(seen).toEqual([{ first: ': ping', lines: 2 }]);
     }
   });
-
-  test('no event is delivered after the last requested one', () => {
-    const seen: number[] = [];
-    createSseEventCutter({ maxEventBytes: 100 }).push(bytesOf('data: a\n\ndata: b\n\n'), ({ start }) => {
-      seen.push(start);
-      return false;
-    });
-    expect(seen).toEqual([0]);
-  });
 });
 
 test.each([
   ['nothing', 'data: a\n\n', null],
   ['a line that is not ended', 'data: a', 'data: a\n\n'],
   ['a line ended with \\n', 'data: a\n', 'data: a\n\n'],
-  ['a line ended with \\r\\n', 'data: a\r\n', 'data: a\r\n\n'],
   ['a line ended with \\r, which the first \\n only completes', 'data: a\r', 'data: a\r\n\n'],
 ])('the rest is completed with a blank line: %s', (_, text, rest) => {
   expect(cutChunks([text]).rest).toBe(rest);
@@ -132,7 +118,6 @@ test.each([
 
 describe('an event above the bound ends the reading', () => {
   test.each([
-    ['whole', ['data: 1\n\n', 'data: 123\n\n']],
     ['whole, behind one that fits', ['data: 1\n\ndata: 123\n\n']],
     ['growing', ['data: 1\n\n', 'data: 1', '23', '45']],
     ['growing over line ends', ['data: 1\n\n', 'id: 1\n', 'id: 2\n']],
@@ -179,34 +164,21 @@ describe('fields of an event', () => {
   test.each([
     ['data: {"a":1}\n\n', 'data {"a":1}'],
     ['data:{"a":1}\n\n', 'data {"a":1}'],
-    ['data:  two spaces\n\n', 'data  two spaces'],
-    ['data: a:b\r\n\r\n', 'data a:b'],
     ['data:\n\n', 'data '],
-    ['data: \n\n', 'data '],
     ['data\n\n', 'data '],
     ['database: a\n\n', 'none'],
-    [' data: a\n\n', 'none'],
     [': data: a\n\n', 'none'],
-    ['\n', 'none'],
     ['id: 1\nretry: 5\n\n', 'none'],
-    ['event: ping\n\n', 'none'],
     ['id: 1\nevent: message\ndata: a\n\n', 'data a'],
-    ['data: a\nid: 1\n: b\n\n', 'data a'],
     ['data: a\ndata: b\n\n', 'data a\nb'],
     ['data: a\r\n: c\r\ndata\r\ndata:b\r\n\r\n', 'data a\n\nb'],
-    ['data\ndata\n\n', 'data \n'],
     ['data: [DONE]\n\n', 'done'],
-    ['data:[DONE]\r\r', 'done'],
     ['data: [DONE] \n\n', 'done'],
-    ['event: done\ndata: [DONE]\n\n', 'done'],
     ['data: [DONE]\ndata:\n\n', 'done'],
-    ['data: "[DONE]"\n\n', 'data "[DONE]"'],
     [': [DONE]\n\n', 'none'],
     ['event: error\ndata: {"message":"a"}\n\n', 'error'],
-    ['event:error\r\n\r\n', 'error'],
     ['data: a\nevent: error\n\n', 'error'],
     ['event: errors\ndata: a\n\n', 'data a'],
-    ['event: an error\ndata: a\n\n', 'data a'],
   ])('%j', (text, expected) => {
     expect(summary(text)).toBe(expected);
   });

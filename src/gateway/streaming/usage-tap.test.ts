@@ -124,25 +124,12 @@ describe('the tap', () => {
     });
 
     test.each([
-      ['a comment', ': ping\n\n'],
       ['a comment before data', ': ping\ndata: {"a":1}\n\n'],
-      ['other fields', 'event: message\nid: 7\nretry: 10\ndata: {"a":1}\n\n'],
-      ['data that are no JSON', 'data: hello "usage" {\n\n'],
       ['data that are no object', 'data: [1,{"model":"a"}]\n\n'],
       ['no data at all', 'data:\n\n'],
       ['an error that is none', 'data: {"error":null,"choices":[]}\n\n'],
-      ['an empty line', '\n'],
     ])('%s unchanged', (_, event) => {
       expect(openTap().say(event)).toEqual(passed(event));
-    });
-
-    test('data of several lines is read as one and rewritten in place', () => {
-      const tap = openTap();
-      const event = (model: string, provider: string) =>
-        `data: {"id":"ü",\ndata: "model":\nid: 4\ndata:${model},"provider":${provider},\ndata: "usage":{"prompt_tokens":\ndata: 5}}\n\n`;
-      const stamp = JSON.stringify(ALIAS);
-      expect(tap.say(event('"gpt-x"', '"P"'))).toEqual(passed(event(stamp, stamp)));
-      expect(tap.usage()).toEqual(counted(5, 0));
     });
 
     test('a truncated object has no name of the provider', () => {
@@ -156,12 +143,7 @@ describe('the tap', () => {
 
   describe('G-30 usage counts at any position', () => {
     test.each([
-      ['without choices', [content('a'), chunk({ choices: [], usage: used(7) }), DONE]],
-      ['with a choice', [content('a'), chunk({ usage: used(7), choices: [{ delta: {} }] }), DONE]],
-      ['without [DONE]', [content('a'), chunk({ choices: [], usage: used(7) })]],
       ['after [DONE]', [content('a'), DONE, chunk({ choices: [], usage: used(7) })]],
-      ['before more content', [chunk({ usage: used(7) }), content('a'), DONE]],
-      ['the last one', [chunk({ usage: used(5) }), chunk({ usage: used(7) }), DONE]],
       ['null after it', [chunk({ usage: used(7) }), chunk({ usage: null }), DONE]],
       ['what is none after it', [chunk({ usage: used(7) }), chunk({ usage: { total_tokens: 9 } }), DONE]],
       [
@@ -181,12 +163,6 @@ describe('the tap', () => {
       expect(tap.usage()).toEqual(counted(7));
     });
 
-    test('explicit zeros are usage', () => {
-      const tap = openTap();
-      tap.say(chunk({ usage: used(0, 0) }));
-      expect(tap.usage()).toEqual(counted(0, 0));
-    });
-
     test.each([
       ['in every chunk', [content('a'), chunk({ usage: { ...used(8, 9), total_tokens: 500 } }), DONE]],
       ['in a choice', [chunk({ choices: [{ usage: { ...used(8, 9), total_tokens: 500 } }] }), DONE]],
@@ -198,21 +174,13 @@ describe('the tap', () => {
       };
       expect([read(true), read(false)]).toEqual([counted(8, 492), counted(8, 9)]);
     });
-
-    test('it is known before the stream has ended, for a client that disconnects then', () => {
-      const tap = openTap();
-      tap.say(chunk({ usage: used(7) }) + content('a').slice(0, 20));
-      expect(tap.usage()).toEqual(counted(7));
-    });
   });
 
   describe('G-31 a stream without usage has none', () => {
     test.each([
-      ['only null', chunk({ usage: null })],
       ['only in a text', content('"usage":{"prompt_tokens":7}')],
       ['only in a tool call', chunk({ choices: [{ delta: { usage: used(7) } }] })],
       ['a total alone', chunk({ usage: { total_tokens: 7 } })],
-      ['negative', chunk({ usage: used(-7) })],
       ['in a comment', `: ${chunk({ usage: used(7) })}`],
     ])('%s', (_, event) => {
       const tap = openTap();
@@ -243,10 +211,7 @@ describe('the tap', () => {
 
     test.each([
       ['its line end cut in two', ['data: [DONE]\r\n\r', '\n'], 'data: [DONE]\r\n\r\n'],
-      ['without its blank line', ['data: [DONE]\n'], DONE],
       ['without any line end', ['data: [DONE]'], DONE],
-      ['twice', [DONE, DONE], DONE + DONE],
-      ['never', [content('a')], null],
     ])('%s', (_, chunks, done) => {
       const tap = openTap();
       for (const text of chunks) tap.say(text);
@@ -257,7 +222,6 @@ describe('the tap', () => {
   describe('G-30 G-38 an upstream that breaks the stream', () => {
     test.each([
       ['an error', chunk({ error: { message: 'The engine stopped', code: 500 } })],
-      ['an error as text', chunk({ error: 'overloaded' })],
       [
         'an error beside choices',
         chunk({ model: 'gpt-x', choices: [{ finish_reason: 'error' }], error: {} }),
@@ -284,9 +248,7 @@ describe('the tap', () => {
 
     test.each([
       ['half an object', 'data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9}'],
-      ['half a name', 'dat'],
       ['half of [DONE]', 'data: [DON'],
-      ['half a text', 'data: {"choices":[{"delta":{"content":"a'],
       ['a comment and half a name', ': ping\nda'],
     ])('a body that ends within an event is cut off, and the partial event does not pass: %s', (_, half) => {
       const tap = openTap();
@@ -305,12 +267,6 @@ describe('the tap', () => {
       expect(tap.finish()).toEqual({ text: null, done: null, broken: null });
     });
 
-    test('a complete event without its blank line gets one', () => {
-      const tap = openTap();
-      tap.say(DONE + content('a').trimEnd());
-      expect(tap.finish()).toEqual({ text: content('a'), done: DONE, broken: null });
-    });
-
     test('an event past the bound breaks the stream, complete or not', () => {
       for (const large of [content('x'.repeat(200)), content('x'.repeat(200)).slice(0, -2)]) {
         const tap = openTap(200);
@@ -322,18 +278,11 @@ describe('the tap', () => {
         expect(tap.say(content('b')).text).toBeNull();
         expect(tap.finish()).toEqual({ text: null, done: null, broken: 'too-large' });
       }
-      const tap = openTap(200);
-      const large = content('x'.repeat(200));
-      expect(tap.say(large.slice(0, 150)).broken).toBeNull();
-      expect(tap.say(large.slice(150)).broken).toBe('too-large');
-      expect(tap.finish()).toEqual({ text: null, done: null, broken: 'too-large' });
     });
   });
 });
 
 describe('recorded streams', () => {
-  /** Every recorded stream, with each kind of line end, cut at every byte. */
-
   const ALIAS = 'svc/chat-"default"';
 
   function listen(chunks: Iterable<Uint8Array>): Heard {
@@ -387,36 +336,16 @@ describe('recorded streams', () => {
 
   describe.each(recordedStreams)('$name', (stream) => {
     test.each(Object.entries(LINE_ENDS))(
-      'G-13 G-16 G-30 all in one chunk, lines ending in %s',
+      'G-13 G-16 G-30 cut in two at every byte, lines ending in %s',
       (_, lineEnd) => {
-        expect(listen([bytesOf(stream, lineEnd)])).toEqual(expectedOf(stream, lineEnd));
+        const bytes = bytesOf(stream, lineEnd);
+        const expected = expectedOf(stream, lineEnd);
+        for (let cut = 0; cut <= bytes.length; cut += 1) {
+          const heard = listen([bytes.subarray(0, cut), bytes.subarray(cut)]);
+          if (!Bun.deepEquals(heard, expected)) expect({ cut, ...heard }).toEqual({ cut, ...expected });
+        }
       },
     );
-
-    test.each(Object.entries(LINE_ENDS))('cut in two at every byte, lines ending in %s', (_, lineEnd) => {
-      const bytes = bytesOf(stream, lineEnd);
-      const expected = expectedOf(stream, lineEnd);
-      for (let cut = 0; cut <= bytes.length; cut += 1) {
-        const heard = listen([bytes.subarray(0, cut), bytes.subarray(cut)]);
-        if (!Bun.deepEquals(heard, expected)) expect({ cut, ...heard }).toEqual({ cut, ...expected });
-      }
-    });
-
-    test.each(Object.entries(LINE_ENDS))('byte by byte, lines ending in %s', (_, lineEnd) => {
-      const bytes = bytesOf(stream, lineEnd);
-      const each = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-      expect(listen(each)).toEqual(expectedOf(stream, lineEnd));
-    });
-
-    test('G-16 no value with the provider’s name is left', () => {
-      const { text } = listen([bytesOf(stream, '\n')]);
-      for (const line of text.split('\n')) {
-        if (!line.startsWith('data:')) continue;
-        const chunk = JSON.parse(line.slice('data:'.length));
-        expect(chunk.model).toBe(ALIAS);
-        expect([undefined, ALIAS]).toContain(chunk.provider);
-      }
-    });
   });
 });
 

@@ -68,11 +68,6 @@ describe.each(recordedWireStreams)('$name', (stream) => {
     const each = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
     expect(heard(stream.wire, each)).toEqual(expected);
   });
-
-  test('G-16 no value with the provider’s name is left', () => {
-    const { text, done } = heard(stream.wire, [new TextEncoder().encode(readRecordedStream(stream.name))]);
-    for (const name of stream.providerNames) expect(`${text}${done}`).not.toContain(name);
-  });
 });
 
 const event = (object: { readonly type: string }) =>

@@ -39,6 +39,7 @@ afterAll(() => rmSync(parent, { recursive: true }));
 describe("the data folder's lock", () => {
   test('a second process is rejected with the id of the first, and the next one starts after its release', () => {
     const folder = join(parent, 'one', 'deep');
+    expect([isDataFolderHeld(folder), existsSync(folder)]).toEqual([false, false]);
     const held = lockDataFolder(folder);
     expect(isDataFolderHeld(folder)).toBe(true);
     expect(() => lockDataFolder(folder)).toThrow(`is in use by process ${process.pid}`);
@@ -46,11 +47,6 @@ describe("the data folder's lock", () => {
     expect(isDataFolderHeld(folder)).toBe(false);
     lockDataFolder(folder).release();
     expect(statSync(folder).mode & 0o777).toBe(0o700);
-  });
-
-  test('a missing folder is not locked, and the check does not create it', () => {
-    expect(isDataFolderHeld(join(parent, 'nowhere'))).toBe(false);
-    expect(existsSync(join(parent, 'nowhere'))).toBe(false);
   });
 
   test('a lock that cannot be taken for another reason, such as a full disk, is not another process', () => {
@@ -99,7 +95,7 @@ describe('a folder of another user', () => {
   });
 });
 
-describe('a folder that cannot be written', () => {
+describe('a folder that cannot be written, or has no room', () => {
   const random = createSystemSecrets();
   const secret = () => random.randomBytes(32).toHex();
   const production = {
@@ -125,6 +121,9 @@ describe('a folder that cannot be written', () => {
     const uses = usesOf('everything', { REDIS_URL: '' });
     expect(uses).toEqual(['the journal of finished calls', 'the socket between its two processes']);
     const folder = unwritable('uses');
+    expect(() => prepareDataFolder(parent, [], Number.MAX_SAFE_INTEGER)).toThrow(
+      'MiB of free disk: at least',
+    );
     expect(() => prepareDataFolder(folder, uses)).toThrow(
       'and this process stores there: the journal of finished calls; the socket between its two processes. Mend',
     );
@@ -162,16 +161,9 @@ describe('stored secrets', () => {
     expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
     const given = secretsInUse(configurationOf(folder, { JWT_SECRET: 'given' }), random);
     expect(given).toEqual({ ...made, jwtSecret: 'given' });
-  });
-
-  test('a file from before a secret was needed gets it, and keeps the others', () => {
-    const folder = join(parent, 'older');
-    lockDataFolder(folder).release();
-    const random = createSystemSecrets();
-    const file = join(folder, 'secrets.json');
-    const made = secretsInUse(configurationOf(folder), random);
+    // A file from before a secret was needed gets it, and keeps the others.
     const { masterKey: _, also: __, metricsToken: ___, ...older } = made;
-    writeFileSync(file, JSON.stringify(older));
+    writeFileSync(join(folder, 'secrets.json'), JSON.stringify(older));
     const completed = secretsInUse(configurationOf(folder), random);
     expect(completed).toMatchObject(older);
     expect(completed.masterKey).toHaveLength(64);

@@ -49,13 +49,6 @@ describe('the metrics of a host', () => {
   const one = addChild(parent, clock, ofOne);
   const other = addChild(parent, clock, ofOther);
 
-  test('are the same from every process', async () => {
-    for (const process of [parent, one.child, other.child]) {
-      const metrics = await process.collect();
-      expect([figureOf(metrics, 'calls_total'), figureOf(metrics, 'memory_bytes')]).toEqual([7, 21]);
-    }
-  });
-
   test('a process that ends keeps the counters of its last report, and no gauge', async () => {
     ofOne.calls = 8;
     await one.child.close();
@@ -153,8 +146,5 @@ describe('the metrics of a host', () => {
       ...['took_seconds_sum 14', 'took_seconds_count 10', 'machine_total 4', ''],
     ]);
     expect(await lintMetrics(text)).toEqual([]);
-    expect(
-      await lintMetrics('# HELP wait_ms Help.\n# TYPE wait_ms counter\nwait_ms{quantile="1"} 1\n'),
-    ).not.toEqual([]);
   });
 });

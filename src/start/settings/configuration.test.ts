@@ -29,7 +29,7 @@ function configurationOf(role: Role, environment: Environment) {
 }
 
 describe('configuration', () => {
-  test('an empty environment is the embedded default on the documented ports', () => {
+  test('an empty environment is the embedded default on the documented ports; an empty value counts as not set', () => {
     const configuration = configurationOf('everything', fetches);
     expect(configuration).toMatchObject({
       isProduction: false,
@@ -42,16 +42,8 @@ describe('configuration', () => {
       maxBodyBytes: 20 * 1024 * 1024,
     });
     expect(configuration.dataDir.endsWith('/.data')).toBe(true);
-  });
-
-  test('an empty value counts as not set, and white space around a value is dropped', () => {
-    const configuration = configurationOf('everything', {
-      ...fetches,
-      REDIS_URL: '',
-      GATEWAY_PORT: ' 9000 ',
-    });
-    expect(configuration.redis).toBeNull();
-    expect(configuration.ports.gateway).toBe(9000);
+    const blank = configurationOf('everything', { ...fetches, REDIS_URL: '', GATEWAY_PORT: ' 9000 ' });
+    expect([blank.redis, blank.ports.gateway]).toEqual([null, 9000]);
   });
 
   test('headers for the collector may hold blanks, as a scheme of authorization does, escaped or not', () => {
@@ -92,17 +84,14 @@ describe('configuration', () => {
       LOG_LEVEL: 'loud',
       MAX_BODY_BYTES: '-1',
       DEMO_WORLD: 'yes',
+      DATABASE_URL: 'mysql://root:hunter2@db/x',
     });
-    expect(problems).toHaveLength(4);
-    expect(problems[0]).toBe('GATEWAY_PORT must be a whole number from 0 to 65535; "80x" is not');
+    expect(problems).toHaveLength(5);
+    // It may contain a password.
+    expect(problems.join('\n')).toContain('DATABASE_URL must be an address that begins with postgres://');
+    expect(problems.join('\n')).not.toContain('hunter2');
+    expect(problems).toContain('GATEWAY_PORT must be a whole number from 0 to 65535; "80x" is not');
     expect(problems.join('\n')).toContain('LOG_LEVEL must be one of debug, info, warn, error; "loud" is not');
-  });
-
-  test('an invalid address is refused without being shown: it may contain a password', () => {
-    const problems = problemsOf('everything', { ...fetches, DATABASE_URL: 'mysql://root:hunter2@db/x' });
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toStartWith('DATABASE_URL must be an address that begins with postgres://');
-    expect(problems[0]).not.toContain('hunter2');
   });
 
   test('a password with characters that end a host is refused: its beginning would be shown as a port', () => {
@@ -137,20 +126,14 @@ describe('configuration', () => {
     expect(problemsOf('everything', { ...fetches, HOST: '::1' })).toEqual([]);
   });
 
-  test('production names every missing secret', () => {
-    const problems = problemsOf('everything', { ...fetches, NODE_ENV: 'production' });
-    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET']) {
-      expect(problems.some((problem) => problem.startsWith(`${name} is missing`))).toBe(true);
-    }
-  });
-
-  test('production refuses weak secrets without showing them', () => {
-    for (const weak of ['short', 'a'.repeat(64), 'abababababababababababababababababab']) {
-      const problems = problemsOf('everything', { ...production, JWT_SECRET: weak });
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toStartWith('JWT_SECRET is too weak');
-      expect(problems[0]).not.toContain(weak);
-    }
+  test('production names every missing secret, and refuses a weak one without showing it', () => {
+    const missing = problemsOf('everything', { ...fetches, NODE_ENV: 'production' }).join('\n');
+    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET'])
+      expect(missing).toContain(`${name} is missing`);
+    const weak = 'abababababababababababababababababab';
+    const [problem] = problemsOf('everything', { ...production, JWT_SECRET: weak });
+    expect(problem).toStartWith('JWT_SECRET is too weak');
+    expect(problem).not.toContain(weak);
   });
 
   test('production refuses the demo world and the sandbox, and disables them by default', () => {
@@ -186,9 +169,6 @@ describe('configuration', () => {
     expect(configurationOf('everything', production).oidc).toBeNull();
     for (const [name, value] of [
       ['OIDC_CLIENT_ID', ''],
-      ['OIDC_DOMAINS', ''],
-      ['OIDC_ROLE_CLAIM', ''],
-      ['OIDC_ISSUER', ''],
       ['OIDC_DOMAINS', 'acme.example=acme'],
       ['OIDC_ROLES', 'staff=OWNER'],
       ['OIDC_ISSUER', 'http://login.example'],
@@ -212,7 +192,6 @@ describe('configuration', () => {
     for (const [name, value] of [
       ['CALL_HOOK_SECRET', ''],
       ['CALL_HOOK_SECRET_ALSO', 'short'],
-      ['CALL_HOOK_SECRET', 'short'],
       ['CALL_HOOK_BEFORE_URL', 'guard.example'],
       ['CALL_HOOK_FAILURE', 'ajar'],
     ] as const) {
@@ -274,23 +253,20 @@ describe('the file behind MODEL_CONFIG', () => {
     );
     expect(problemsWith('{')[0]).toContain('is not valid JSON');
     expect(problemsWith('[]')[0]).toContain('is wrong at its top');
-    const wrong = { aliases: { a: { targets: [{ ...target, base_url: 'ftp://x' }] } } };
-    const [problem] = problemsWith(JSON.stringify(wrong));
-    expect(problem).toContain('is wrong at aliases.a.targets.0.base_url');
-    expect(problem).not.toContain('hunter2');
+    const [bare] = problemsWith(JSON.stringify({ 'svc/chat-default': {} }));
+    expect(bare).toEndWith('is wrong at aliases: must be an object of aliases by their names');
   });
 
-  test('all problems in it are reported at once', () => {
-    const wrong = { aliases: { a: { targets: [{ base_url: 'x', model: 1 }] }, b: [] }, more: 1 };
-    const places = problemsWith(JSON.stringify(wrong)).map((line) => / at (.+?): /.exec(line)?.[1]);
-    expect(places).toEqual([
+  test('all problems in it are reported at once, and no key of it', () => {
+    const targets = [{ ...target, base_url: 'ftp://x', model: 1 }];
+    const problems = problemsWith(JSON.stringify({ aliases: { a: { targets }, b: [] }, more: 1 }));
+    expect(problems.map((line) => / at (.+?): /.exec(line)?.[1])).toEqual([
       'aliases.a.targets.0.base_url',
       'aliases.a.targets.0.model',
       'aliases.b',
       'its top',
     ]);
-    const [bare] = problemsWith(JSON.stringify({ 'svc/chat-default': {} }));
-    expect(bare).toEndWith('is wrong at aliases: must be an object of aliases by their names');
+    expect(problems.join()).not.toContain('hunter2');
   });
 });
 

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Migration, migrate, oldestCodeOf, readSchema } from '../../../src/adapters/database/migrate.ts';
 import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
@@ -57,10 +57,10 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
   describe(`migrations on ${name}`, () => {
     let database: Database;
     const opened = useResource(() => open());
-    beforeAll(async () => {
+    beforeEach(async () => {
       database = opened.database;
+      await database.script(EMPTIED);
     });
-    beforeEach(() => database.script(EMPTIED));
 
     test('missing steps are applied in order, once, and returned', async () => {
       expect(await migrate(database, only(first))).toEqual(['0001_first']);
@@ -113,8 +113,11 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
 
     test('ten at once migrate once', async () => {
       const databases = await Promise.all(Array.from({ length: 10 }, opened.another));
-      const taken = await Promise.all(databases.map((database) => migrate(database, only(first, second))));
-      expect(taken.filter((steps) => steps.length > 0)).toEqual([['0001_first', '0002_second']]);
+      const schema = { migrations: [first, second], functions: [answer(1, 10)] };
+      const taken = await Promise.all(databases.map((database) => migrate(database, schema)));
+      expect(taken.filter((steps) => steps.length > 0)).toEqual([
+        ['0001_first', '0002_second', 'functions/answer revision 1'],
+      ]);
     });
 
     test('the real ones apply', async () => {
@@ -139,8 +142,8 @@ test('the schema supports the release before the code, at any commit of a releas
   expect(() => oldestCodeOf(steps, [{ release: '2.0.0', newest: '0009_none' }])).toThrow('does not exist');
 });
 
-function answer(revision: number, value: number, parameters = ''): StoredFunction {
-  const sql = `create or replace function answer(${parameters}) returns integer language sql as $$ select ${value} $$;`;
+function answer(revision: number, value: number): StoredFunction {
+  const sql = `create or replace function answer() returns integer language sql as $$ select ${value} $$;`;
   return { name: 'answer', revision, sql };
 }
 
@@ -148,10 +151,10 @@ function functionRules(name: string, open: typeof openEmbedded): void {
   describe(`stored functions on ${name}`, () => {
     let database: Database;
     const opened = useResource(() => open());
-    beforeAll(async () => {
+    beforeEach(async () => {
       database = opened.database;
+      await database.script(EMPTIED);
     });
-    beforeEach(() => database.script(EMPTIED));
 
     const install = (...functions: StoredFunction[]) => migrate(database, { migrations: [first], functions });
     const call = async (sql = 'select answer() as value') => (await database.query(sql))[0]?.value;
@@ -168,15 +171,15 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       ]);
     });
 
-    test('one with a higher revision is installed, an unchanged one is not executed again', async () => {
+    test('one with a higher revision is installed, an unchanged or lower one is not executed', async () => {
       await install(answer(1, 10));
       const version = () => call("select xmin::text as value from pg_proc where proname = 'answer'");
       const before = await version();
       expect(await install(answer(1, 10))).toEqual([]);
       expect(await version()).toBe(before);
       expect(await install(answer(2, 20))).toEqual(['functions/answer revision 2']);
+      expect(await install(answer(1, 10))).toEqual([]);
       expect(await call()).toBe(20);
-      expect(await version()).not.toBe(before);
     });
 
     test('the same revision with another definition is refused with advice', async () => {
@@ -187,13 +190,6 @@ function functionRules(name: string, open: typeof openEmbedded): void {
           'revision 2. Raise the revision in the first line of migrations/functions/answer.sql',
       );
       expect(await call()).toBe(20);
-    });
-
-    test('a lower revision keeps the newer function', async () => {
-      await install(answer(2, 20));
-      expect(await install(answer(1, 10))).toEqual([]);
-      expect(await call()).toBe(20);
-      expect(await install(answer(2, 20))).toEqual([]);
     });
 
     test('code with an older newest migration installs nothing, whatever its revisions are', async () => {
@@ -209,16 +205,6 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       expect(await call()).toBe(30);
     });
 
-    test('an appended parameter leaves calls without it working, and other signatures alone', async () => {
-      await install(answer(1, 10, 'a integer'));
-      await database.script("create function answer(a text) returns integer language sql as 'select 5'");
-      expect(await call('select answer(1) as value')).toBe(10);
-      await install(answer(2, 20, 'a integer, b integer default 0'));
-      expect(await call('select answer(1) as value')).toBe(20);
-      expect(await call('select answer(1, 2) as value')).toBe(20);
-      expect(await call("select answer('a'::text) as value")).toBe(5);
-    });
-
     test('a function that fails is named, and leaves the version before it complete', async () => {
       await install(answer(1, 10));
       const failure = await failureOf(
@@ -226,15 +212,6 @@ function functionRules(name: string, open: typeof openEmbedded): void {
       );
       expect(failure.message).toStartWith('stored function broken failed: syntax error');
       expect(await call()).toBe(10);
-    });
-
-    test('ten at once install once', async () => {
-      const databases = await Promise.all(Array.from({ length: 10 }, opened.another));
-      const schema = { migrations: [first], functions: [answer(1, 10)] };
-      const taken = await Promise.all(databases.map((database) => migrate(database, schema)));
-      expect(taken.filter((steps) => steps.length > 0)).toEqual([
-        ['0001_first', 'functions/answer revision 1'],
-      ]);
     });
   });
 }

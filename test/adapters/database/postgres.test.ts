@@ -92,19 +92,4 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
       await drop();
     }
   });
-
-  test('two transactions that lock the same row take turns', async () => {
-    const { database, close } = await openFresh();
-    await database.script('create table sums (n bigint not null); insert into sums values (0)');
-    await Promise.all(
-      Array.from({ length: 50 }, () =>
-        database.transaction(async (transaction) => {
-          const [row] = await transaction.query<{ n: bigint }>('select n from sums for update');
-          await transaction.query('update sums set n = $1', [(row?.n ?? 0n) + 1n]);
-        }),
-      ),
-    );
-    expect(await database.query('select n from sums')).toEqual([{ n: 50n }]);
-    await close();
-  });
 });

@@ -44,8 +44,7 @@ const EMPTY_TABLE = 'drop table if exists n; create table n (v integer);';
 
 test('large values pass in both directions, complete', async () => {
   const { database } = both;
-  const bytes = crypto.getRandomValues(new Uint8Array(60_000));
-  const large = new Uint8Array(3_000_000).map((_, at) => bytes[at % bytes.length] ?? 0);
+  const large = Buffer.from(crypto.getRandomValues(new Uint8Array(60_000)).toHex().repeat(25));
   const [row] = await database.query<{ same: Uint8Array }>('select $1::bytea as same', [large]);
   expect(Bun.hash(row?.same ?? new Uint8Array())).toBe(Bun.hash(large));
 });

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readDocument } from '../../../src/adapters/document-reader/read-document.ts';
 import { DOCUMENT_LIMITS, type DocumentLimits } from '../../../src/ports/document-reader.ts';
-import {
-  bullet,
-  makeDocx,
-  makeEncryptedPdf,
-  makePdf,
-  makeZip,
-  paragraph,
-  table,
-} from '../../doubles/made-up-documents.ts';
+import { makeDocx, makeEncryptedPdf, makePdf, makeZip, paragraph } from '../../doubles/made-up-documents.ts';
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
@@ -71,10 +63,6 @@ describe('G-7 plain text', () => {
     expect(
       await read(utf8('---\nlayout: cv\n---\n\n<!-- x -->\n<style>p {}</style><p>Ada</p>')),
     ).toMatchObject({ kind: 'html', text: 'Ada' });
-    expect(await read(utf8('<link rel="stylesheet" href="cv.css"><p>Ada</p>'))).toMatchObject({
-      text: 'Ada',
-    });
-    expect(await read(utf8('---\n<p> is a tag\n---\nAda'))).toMatchObject({ kind: 'text' });
   });
 });
 
@@ -118,35 +106,6 @@ describe('G-7 HTML', () => {
 });
 
 describe('G-7 DOCX', () => {
-  test('G-7 has paragraphs, lists, tables, and the text of headers and footers', async () => {
-    const body = [
-      paragraph('Ada Lovelace'),
-      bullet('Engines'),
-      bullet('Numbers &amp; cards'),
-      table([
-        ['1842', 'Programmer'],
-        ['1843', 'Author'],
-      ]),
-      paragraph('End'),
-    ];
-    const bytes = makeDocx(body.join(''), {
-      header: paragraph('ada@lovelace.example'),
-      footer: paragraph('Page 1'),
-    });
-    expect(await read(bytes)).toEqual({
-      outcome: 'read',
-      kind: 'docx',
-      text: 'ada@lovelace.example\n\nAda Lovelace\n\n• Engines\n• Numbers & cards\n\n1842\tProgrammer\n1843\tAuthor\n\nEnd',
-      pages: null,
-      warnings: [],
-    });
-  });
-
-  test('G-7 paragraphs are lines, empty ones are empty lines, tabs stay', async () => {
-    const body = ['Analyst\tMay 2021', 'Engine Works', '', 'Author\t1843'].map((text) => paragraph(text));
-    expect(await textOf(makeDocx(body.join('')))).toBe('Analyst\tMay 2021\nEngine Works\n\nAuthor\t1843');
-  });
-
   test('G-7 a row with an empty first cell begins a line, and rows of several lines are set apart', async () => {
     const cell = (...lines: readonly string[]) =>
       `<w:tc>${lines.map((text) => paragraph(text)).join('')}</w:tc>`;
@@ -162,7 +121,7 @@ describe('G-7 DOCX', () => {
   });
 
   test('G-7 page numbers are no part of the text, in whatever language', async () => {
-    for (const number of ['Page 2', 'Pagina 1', 'Strana 1 z 2', 'Página 1 de 3', '1 / 2', 'Page 1 sur 2']) {
+    for (const number of ['Pagina 1', '1 / 2', 'Page 1 sur 2']) {
       const bytes = makeDocx(paragraph('Ada'), { footer: paragraph(number) });
       expect(await textOf(bytes)).toBe('Ada');
     }
@@ -173,33 +132,10 @@ describe('G-7 DOCX', () => {
     expect(await read(bytes, { maxInflatedBytes: 900_000 })).toMatchObject({ outcome: 'too-large' });
     expect(await read(bytes)).toMatchObject({ outcome: 'read', text: 'x' });
   });
-
-  test('G-7 a zip that is not a DOCX is reported as such', async () => {
-    expect(await read(makeZip({ 'a.txt': utf8('x') }))).toMatchObject({ reason: 'unknown-type' });
-    expect(
-      await read(makeZip({ '[Content_Types].xml': utf8('<Types/>'), 'xl/workbook.xml': utf8('<x/>') })),
-    ).toMatchObject({
-      reason: 'unknown-type',
-    });
-  });
 });
 
 describe('G-7 reasons why a document cannot be read', () => {
   const pdf = makePdf([[{ x: 72, y: 700, text: 'Ada Lovelace' }]]);
-
-  test('G-7 other files are recognised by their content and not by their name', async () => {
-    const files: [number[], RegExp][] = [
-      [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], /old Office file/],
-      [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a], /PNG/],
-      [[0xff, 0xd8, 0xff, 0xe0], /JPEG/],
-      [[1, 2, 3, 4, 0, 0, 0, 7, 8, 0, 1], /no known document/],
-    ];
-    for (const [bytes, message] of files) {
-      const reading = await read(Uint8Array.from(bytes));
-      expect(reading).toMatchObject({ outcome: 'unreadable', reason: 'unknown-type' });
-      expect(reading.outcome === 'unreadable' && reading.message).toMatch(message);
-    }
-  });
 
   test('G-7 the sender of another file reads what it is and what to do', async () => {
     const old = (part: string) => [...latin('\xd0\xcf\x11\xe0 '), ...utf16(part, true)];
@@ -215,15 +151,14 @@ describe('G-7 reasons why a document cannot be read', () => {
         old('WordDocument'),
         'an old Office file (such as .doc). Open it, save it as PDF or DOCX, and send that.',
       ],
-      [latin('\x78\x9f\x3e\x22\x01\x00 and more'), '(winmail.dat). Send the document that is attached'],
       [latin('\0\0\0\x18ftypheic\0\0\0\0'), 'an image (HEIC). Send a document with text'],
-      [latin('RIFF\x10\0\0\0WEBPVP8 '), 'an image (WebP)'],
+      [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a], 'PNG'],
+      [[1, 2, 3, 4, 0, 0, 0, 7, 8, 0, 1], 'no known document'],
       [zip('cv.pdf'), 'a zip archive. Unpack it and send the document that is in it.'],
       [
         zip('content.xml'),
         'an OpenDocument file that is no text (such as .ods). Open it, save it as PDF or DOCX',
       ],
-      [zip('Index/Document.iwa'), 'a document of Apple Pages, Numbers or Keynote. Open it'],
       [zip('xl/workbook.xml'), 'an Excel workbook'],
       [
         utf8(mail(multipart)),
@@ -242,11 +177,7 @@ describe('G-7 reasons why a document cannot be read', () => {
   test('G-7 a scan has no text, though its pages have numbers and the mark of a scanner', async () => {
     const page = (...texts: readonly string[]) =>
       texts.map((text, at) => ({ x: 72, y: 700 - 40 * at, text }));
-    for (const scan of [
-      [page('1'), page('2')],
-      [page('Scanned with CamScanner', 'Page 1')],
-      [page('Scanned by TapScanner')],
-    ]) {
+    for (const scan of [[[], []], [page('1'), page('2')], [page('Scanned with CamScanner', 'Page 1')]]) {
       expect(await read(makePdf(scan))).toMatchObject({
         reason: 'no-text',
         message: expect.stringContaining('scan'),
@@ -257,21 +188,8 @@ describe('G-7 reasons why a document cannot be read', () => {
     });
   });
 
-  test('G-7 a form that only Adobe programs show is no document of another kind', async () => {
-    const shown =
-      'Please wait... If this message is not eventually replaced by the proper contents of the document';
-    expect(await read(makePdf([[{ x: 40, y: 700, text: shown, size: 8 }]]))).toMatchObject({
-      outcome: 'unreadable',
-      message: expect.stringContaining('Print it to a PDF'),
-    });
-  });
-
   test('G-7 a PDF with a password, one without text, a broken one, an empty file', async () => {
     expect(await read(makeEncryptedPdf())).toMatchObject({ reason: 'encrypted' });
-    expect(await read(makePdf([[], []]))).toMatchObject({
-      reason: 'no-text',
-      message: expect.stringContaining('scan'),
-    });
     expect(await read(latin('%PDF-1.7\nnothing else'))).toMatchObject({ reason: 'broken' });
     expect(await read(new Uint8Array())).toMatchObject({ reason: 'no-text' });
     expect(await read(utf8(' \n\t'))).toMatchObject({ reason: 'no-text' });

@@ -91,16 +91,6 @@ describe('G-7 the reader processes', () => {
     await reader.close();
   });
 
-  test('G-7 many concurrent documents are all read, by no more processes than configured', async () => {
-    const { reader, started } = openReader({ processes: 2 });
-    const texts = Array.from({ length: 40 }, (_, at) => `document ${at}`);
-    const readings = await Promise.all(texts.map((text) => reader.read(utf8(text))));
-    expect(readings.map((reading) => reading.outcome === 'read' && reading.text)).toEqual(texts);
-    if (process.platform === 'linux') expect(started()).toHaveLength(2);
-    await reader.close();
-    expect(started()).toEqual([]);
-  });
-
   test('G-7 they have none of our environment, and exit after five minutes without work', async () => {
     const { clock, reader, started } = openReader();
     await reader.read(utf8('x'));

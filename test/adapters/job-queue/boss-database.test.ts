@@ -27,21 +27,6 @@ async function openOnPostgres() {
 function keepsWhatPgBossExpects(open: typeof openOnPglite): void {
   const on = useResource(open);
 
-  test('pg-boss gets the results that its own client would return', async () => {
-    const { database } = on;
-    const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });
-    expect(await executeSql('select 7::bigint as big, null as nothing; select 2 as whole')).toEqual({
-      rows: [{ big: '7', nothing: null }, { whole: 2 }],
-    });
-    const records = 'select a, $2::text as b from json_to_recordset($1::json) as x (a integer)';
-    expect(await executeSql(records, ['[{"a":1}]', '[2]'])).toEqual({ rows: [{ a: 1, b: '[2]' }] });
-    expect(await executeSql('select $1::text as a', [undefined])).toEqual({ rows: [{ a: null }] });
-    const ids = [crypto.randomUUID(), crypto.randomUUID()];
-    expect(await executeSql('select $1::uuid[] as ids', [ids])).toEqual({ rows: [{ ids }] });
-    const failure = await executeSql('select $1::integer / 0', [1]).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ name: 'DatabaseFailure', code: '22012' });
-  });
-
   test('a script with its own transaction is atomic, does not affect later statements, and has no statement time-out', async () => {
     const { database } = on;
     const { executeSql } = createBossDatabase(database, { onNotice() {}, onReconnect() {} });

@@ -81,23 +81,6 @@ describe('mail over SMTP', () => {
     expect(server.received).toEqual([]);
   });
 
-  test('a message that is too large for the server is rejected permanently', async () => {
-    const { mail } = await opened({ options: { size: 2_000 } });
-    expect(await mail.send(message({ text: 'x'.repeat(5_000) }))).toMatchObject({ outcome: 'refused' });
-    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
-  });
-
-  test('a server that closes the connection instead of answering counts as not accepting', async () => {
-    const { server, mail } = await opened({ onMessage: (_, tries) => (tries === 1 ? hangUp() : null) });
-    const hangUp = () => {
-      server.hangUp();
-      return null;
-    };
-    const outcome = await mail.send(message({ text: 'y'.repeat(200_000) }));
-    expect(outcome.outcome).toBe('failed');
-    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
-  });
-
   test('a server that closes the connection during the message has not accepted it', async () => {
     let isFirst = true;
     const { server, mail } = await opened({
@@ -114,15 +97,6 @@ describe('mail over SMTP', () => {
     const outcome = await mail.send(message({ text: 'y'.repeat(800_000) }));
     expect(outcome.outcome).toBe('failed');
     expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
-  });
-
-  test('an unreachable server is a temporary failure', async () => {
-    const mail = mailTo('smtp://127.0.0.1:1', { connectTimeoutMs: 2_000 });
-    expect(await mail.send(message())).toEqual({
-      outcome: 'failed',
-      reason: expect.stringContaining('ECONNREFUSED'),
-    });
-    await mail.close(0);
   });
 
   test('a server that stops responding times out', async () => {

@@ -1,14 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { answerAsObject } from '../../../src/adapters/model-upstream/embedded/chat-reply.ts';
 import type { ChatMessage } from '../../../src/adapters/model-upstream/embedded/chat-request.ts';
-import {
-  inShort,
-  itemsOf,
-  sentencesOf,
-  stemOf,
-  summarise,
-} from '../../../src/adapters/model-upstream/embedded/text-parts.ts';
 import {
   loadTokens,
   type Tokens,
@@ -51,11 +43,6 @@ function answerTo(...texts: string[]): string {
 }
 
 describe('the text answer', () => {
-  test('identifies itself first, and is the same for the same input', () => {
-    expect(SELF_DESCRIPTION).toBe("Turnpike's embedded model (no language model):");
-    expect(answerTo('What is the capital of France?')).toBe(answerTo('What is the capital of France?'));
-  });
-
   test('describes its abilities where it cannot answer, and repeats the question', () => {
     const answer = answerTo(`What is the capital of ${'France '.repeat(100)}?`);
     expect(answer).toStartWith('I cannot answer that. I can summarise, list, count or repeat');
@@ -64,61 +51,30 @@ describe('the text answer', () => {
     expect(answerTo('   ')).toStartWith('the message is empty');
   });
 
-  test.each(['Hello', 'hi there!', 'Good morning', 'hey'])('greets back: %s', (greeting) => {
-    expect(answerTo(greeting)).toStartWith('hello! I can');
-  });
-
   test.each([
     ['Say pong', 'pong'],
-    ['Reply with exactly: pong', 'pong'],
     ['Please repeat the following text:\nline one\nline two', 'line one\nline two'],
-    ['Say "hello world" please', 'hello world'],
     ["Reply with the single word 'ok'.", 'ok'],
-    ['Echo back: żółć 🙂', 'żółć 🙂'],
-    ["Say one. Don't stop at two.", "one. Don't stop at two."],
-    ["Please don't say it, but repeat it", null],
-    ["Say don't do 'it'", 'it'],
+    ['Is the sky blue? Answer with yes or no.', null],
   ])('repeats what it is asked to: %s', (asked, answer) => {
     if (answer === null) expect(answerTo(asked)).toStartWith('I cannot answer that');
     else expect(answerTo(asked)).toBe(answer);
   });
 
-  test('text that is only mentioned is not repeated', () => {
-    expect(answerTo('Is the sky blue? Answer with yes or no.')).toStartWith('I cannot answer that');
-    expect(answerTo('What does the law say about that?')).toStartWith('I cannot answer that');
-  });
-
   test.each([
     ['How many words are in "hello big world"?', '3 words.'],
-    ['Count the lines:\na\nb\nc', '3 lines.'],
-    ['How many characters: 🙂ab', '3 characters.'],
     ['Count all sentences: One. Two! Three?', '3 sentences.'],
-    ['how many items: apples, pears, and plums', '3 items.'],
-  ])('counts: %s', (asked, answer) => {
+    ['List the following: apples, pears and plums', '3 items\n- apples\n- pears\n- plums'],
+  ])('counts and lists: %s', (asked, answer) => {
     expect(answerTo(asked)).toBe(answer);
   });
 
-  test('lists lines or items, a long list in part', () => {
-    expect(answerTo('List the following: apples, pears and plums')).toBe(
-      '3 items\n- apples\n- pears\n- plums',
-    );
-    expect(answerTo('Bullet points please:\n1. one\n* two')).toBe('2 items\n- one\n- two');
-    expect(answerTo(`List:\n${'x\n'.repeat(300)}`)).toEndWith('\n- x\n… and 100 more');
-    expect(answerTo('List three European capitals')).toStartWith('there is no text to work on');
-  });
-
-  test.each([
+  test.each<string[]>([
     [`Summarise this in one sentence: ${article}`],
-    [`Summarize in a sentence.\n${article}`],
     [`${article}\n\nTL;DR in one sentence please`],
-  ])('summarises, wherever the request is: %#', (asked) => {
-    expect(answerTo(asked)).toBe(oneSentence);
-  });
-
-  test('summarises earlier messages, and what the system message asks for', () => {
-    expect(answerTo(article, 'Summarise that in one sentence')).toBe(oneSentence);
-    const system = message('system', 'You summarise meetings in one sentence.');
-    expect(writeAnswer([system, message('user', article)])).toBe(`${SELF_DESCRIPTION} ${oneSentence}`);
+    [article, 'Summarise that in one sentence'],
+  ])('summarises, wherever the request is: %#', (...asked) => {
+    expect(answerTo(...asked)).toBe(oneSentence);
   });
 
   test('reports what tools answered, by their names', () => {
@@ -141,59 +97,6 @@ describe('the text answer', () => {
   });
 });
 
-describe('a summary', () => {
-  test('has the sentences with the most information, in their order', () => {
-    expect(summarise(article, 2)).toBe(`The gateway forwards model calls and counts tokens. ${oneSentence}`);
-    expect(summarise('One. Two.', 3)).toBe('One. Two.');
-    expect(summarise('', 3)).toBe('');
-    expect(summarise('東京は日本の首都です。大阪は商都です。', 1)).toEndWith('。');
-  });
-
-  test('of a very long text uses both ends', () => {
-    const filler = 'nothing much here at all. '.repeat(40_000);
-    expect(summarise(`Zebras graze on plains.${filler}`, 2)).toStartWith('Zebras graze on plains.');
-  });
-});
-
-describe('the parts of a text', () => {
-  test('sentences, items, stems, a text in short', () => {
-    expect(sentencesOf('Pi is 3.14. Really?! Yes…\nNew line')).toEqual([
-      'Pi is 3.14.',
-      'Really?!',
-      'Yes…',
-      'New line',
-    ]);
-    expect(itemsOf('a, b and c')).toEqual(['a', 'b', 'c']);
-    expect(itemsOf('a, b; c, d')).toEqual(['a, b', 'c, d']);
-    expect(new Set(['summary', 'Summaries'].map(stemOf)).size).toBe(1);
-    expect(new Set(['hire', 'hires', 'hiring', 'hired'].map(stemOf)).size).toBe(1);
-    expect(inShort('a  b\nc', 10)).toBe('a b c');
-    expect(inShort('several words here', 10)).toBe('several…');
-  });
-});
-
-describe('a JSON object', () => {
-  const cv = 'Jane Doe\nEmail: jane@doe.org\nAge: 42\nSkills: SQL, Rust';
-
-  test.each([
-    [`Return JSON with the keys name, email and age for:\n${cv}`],
-    [`Fill in {"name": "...", "email": string, "age": <number>}\n${cv}`],
-  ])('has the requested keys, with their values from the text: %#', (asked) => {
-    expect(JSON.parse(answerAsObject([message('user', asked)]))).toEqual({
-      name: 'Jane Doe',
-      email: 'jane@doe.org',
-      age: 42,
-    });
-  });
-
-  test('has null for missing values, and the text answer where no keys are named', () => {
-    const system = message('system', 'Answer in JSON: {"shoe_size": 0}');
-    expect(JSON.parse(answerAsObject([system, message('user', cv)]))).toEqual({ shoe_size: null });
-    const { answer } = JSON.parse(answerAsObject([message('user', 'Some JSON please')]));
-    expect(answer).toStartWith(SELF_DESCRIPTION);
-  });
-});
-
 describe('tokens', () => {
   let tokens: Tokens;
   beforeAll(async () => {
@@ -208,21 +111,7 @@ describe('tokens', () => {
         expect(await tokens.count(text, never)).toBe(counted);
       }
       expect([...tokenSlices(long)].length).toBeGreaterThan(3);
-    });
-
-    test('slices lose nothing, keep surrogate pairs together and split long runs', () => {
-      for (const text of [
-        ...texts,
-        long,
-        ' '.repeat(1_000),
-        `!${'🙂'.repeat(1_000)}`,
-        '漢'.repeat(100_000),
-      ]) {
-        const slices = [...tokenSlices(text)];
-        expect(slices.join('')).toBe(text);
-        expect(slices.every((slice) => slice.isWellFormed())).toBe(true);
-      }
-      expect(Math.max(...[...tokenSlices(' '.repeat(1_000))].map((slice) => slice.length))).toBe(128);
+      expect([...tokenSlices(long)].join('')).toBe(long);
     });
 
     // Uncut, the tokenizer takes 38 s for the first of these.
@@ -231,42 +120,24 @@ describe('tokens', () => {
         expect(await tokens.count(one.repeat(100_000), never)).toBeGreaterThan(700);
       }
     });
-
-    test('yields to other work, and ends when aborted', async () => {
-      const abort = new AbortController();
-      setImmediate(() => abort.abort(new Error('enough')));
-      await expect(tokens.count(long, abort.signal)).rejects.toThrow('enough');
-    });
   });
 
   describe('fitting', () => {
-    test('G-1: a cut text has exactly as many tokens as it may have', () => {
-      const text = `Turnpike's embedded model: antidisestablishmentarianism, unbelievable ${texts.slice(1, 3)}`;
-      const whole = countTokens(text);
-      for (let limit = 0; limit <= whole; limit += 1) {
-        const fitted = tokens.fit(text, limit);
-        expect(fitted.tokenCount).toBe(limit);
-        expect(countTokens(fitted.text)).toBe(limit);
-        expect(fitted.isCut).toBe(limit < whole);
-        expect(text.startsWith(fitted.text)).toBe(true);
-        expect(fitted.pieces.join('')).toBe(fitted.text);
-      }
-    });
-
-    test('a character that needs more tokens than are left is left out, not broken', () => {
-      for (const text of texts) {
-        for (let limit = 0; limit <= countTokens(text, asText); limit += 1) {
+    test('G-1: a cut text has exactly as many tokens as it may have; a character that needs more is left out', () => {
+      const plain = `Turnpike's embedded model: antidisestablishmentarianism, unbelievable ${texts[1]}`;
+      for (const text of [plain, ...texts]) {
+        const whole = countTokens(text, asText);
+        for (let limit = 0; limit <= whole; limit += 1) {
           const fitted = tokens.fit(text, limit);
           expect(fitted.tokenCount).toBeLessThanOrEqual(limit);
+          if (text === plain) expect(fitted.tokenCount).toBe(limit);
           expect(fitted.tokenCount).toBe(countTokens(fitted.text, asText));
+          expect(fitted.isCut).toBe(limit < whole);
           expect(fitted.text.isWellFormed()).toBe(true);
           expect(text.startsWith(fitted.text)).toBe(true);
           expect(fitted.pieces.join('')).toBe(fitted.text);
         }
       }
-    });
-
-    test('a lone surrogate of the client becomes a replacement character', () => {
       expect(tokens.fit('a\ud83d b', 10).text).toBe('a\ufffd b');
     });
   });

@@ -1,8 +1,6 @@
 /** The official client reads every answer of the embedded models, over a real socket. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
-import { chatChunks, chatCompletion } from '../../../src/adapters/model-upstream/embedded/chat.ts';
-import type { ChatReply } from '../../../src/adapters/model-upstream/embedded/chat-reply.ts';
 import { SELF_DESCRIPTION } from '../../../src/adapters/model-upstream/embedded/written-answer.ts';
 import type { ModelEndpoint } from '../../../src/ports/model-upstream.ts';
 import { readableOf } from '../../doubles/upstream-body.ts';
@@ -118,28 +116,5 @@ describe('the official client', () => {
     const error = await refused.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'n' });
-  });
-
-  test('the shapes match the client’s own types', () => {
-    const fitted = { text: '{}', tokenCount: 1, pieces: ['{', '}'], isCut: false };
-    const replies: ChatReply[] = [
-      { kind: 'words', content: fitted, finish: 'stop' },
-      { kind: 'call', name: 'f', arguments: fitted, finish: 'tool_calls' },
-    ];
-    const envelope = {
-      id: 'i',
-      created: 1,
-      model,
-      choices: 1,
-      promptTokens: 1,
-      completionTokens: 1,
-      newCallId: () => 'c',
-    };
-    for (const reply of replies) {
-      // Checked by the compiler: a field too few or of a wrong type does not compile.
-      const completion: OpenAI.Chat.ChatCompletion = chatCompletion(reply, envelope);
-      const chunks: OpenAI.Chat.ChatCompletionChunk[] = [...chatChunks(reply, envelope, true)];
-      expect([completion.choices.length, chunks.length]).toEqual([1, 5]);
-    }
   });
 });

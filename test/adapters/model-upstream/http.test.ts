@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { connect as connectTcp, type Socket } from 'node:net';
-import { createSystemClock } from '../../../src/adapters/clock/system-clock.ts';
 import {
   createHttpUpstream,
   type HttpUpstreamParts,
@@ -105,21 +103,6 @@ describe('connecting over HTTP', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('connected: the call may take its time, and so may those of the next 10 seconds', async () => {
-      const { clock, tries, send, arrived, answerAll } = setUp();
-      const first = send();
-      await arrived(1);
-      tries[0]?.settled(true);
-      await clock.advance(9_999);
-      const second = send();
-      await arrived(2);
-      expect(tries).toHaveLength(1);
-      await clock.advance(60_000);
-      answerAll();
-      expect(await Promise.all([first, second])).toEqual(['none', 'none']);
-      expect([tries[0]?.isCancelled, clock.pendingTimers()]).toEqual([true, 0]);
-    });
-
     test('a provider that has answered counts as connected for 10 seconds', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const first = send();
@@ -153,16 +136,6 @@ describe('connecting over HTTP', () => {
       expect(asked).toEqual(['ECONNREFUSED', 'ECONNREFUSED']);
     });
 
-    test('a refused probe is left to the call itself, which may use an existing connection', async () => {
-      const { clock, tries, send, arrived, answerAll } = setUp();
-      const sending = send();
-      await arrived(1);
-      tries[0]?.settled(false);
-      await clock.advance(60_000);
-      answerAll();
-      expect(await sending).toBe('none');
-    });
-
     test('calls of the same second share a probe, later ones have their own', async () => {
       const { clock, tries, send, arrived, answerAll } = setUp();
       const sendings = [send(), send()];
@@ -181,18 +154,6 @@ describe('connecting over HTTP', () => {
       expect(await late).toBe('none');
     });
 
-    test('an answer ends every probe of its host', async () => {
-      const { clock, tries, send, arrived, answerAll } = setUp();
-      const first = send();
-      await clock.advance(1_000);
-      const second = send();
-      await arrived(2);
-      answerAll();
-      expect(await Promise.all([first, second])).toEqual(['none', 'none']);
-      expect(tries.map(({ isCancelled }) => isCancelled)).toEqual([true, true]);
-      expect(clock.pendingTimers()).toBe(0);
-    });
-
     test('a probe ends with the last call that waits for it', async () => {
       const { clock, tries, send, arrived, provider } = setUp();
       const [one, other] = [new AbortController(), new AbortController()];
@@ -207,61 +168,15 @@ describe('connecting over HTTP', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('every address gives its host and port', async () => {
-      const { tries, send } = setUp();
-      const aborting = (url: string) => {
-        const caller = new AbortController();
-        const sending = send(url, caller);
-        caller.abort();
-        return sending;
-      };
-      await aborting('http://[::1]:4000/v1');
-      await aborting('https://provider.invalid/v1');
-      await aborting('http://provider.invalid');
-      const places = ['::1 4000', 'provider.invalid 443', 'provider.invalid 80'];
-      expect(tries.map(({ place }) => place)).toEqual(places);
-    });
-
-    test('behind a proxy no probe is made', async () => {
-      const { clock, send, arrived, answerAll } = setUp({ connect: null });
+    test.each(['a refused probe', 'no probe, behind a proxy'])('%s leaves it to the call', async (which) => {
+      const isProxied = which !== 'a refused probe';
+      const { clock, tries, send, arrived, answerAll } = setUp(isProxied ? { connect: null } : {});
       const sending = send();
       await arrived(1);
+      tries[0]?.settled(false);
       await clock.advance(60_000);
       answerAll();
       expect(await sending).toBe('none');
     });
-  });
-
-  test('a host whose backlog is full accepts no connection: aborted in time, on real sockets (G-42)', async () => {
-    const script = `${import.meta.dir}/full-listener-process.ts`;
-    const child = Bun.spawn([process.execPath, script], { stdout: 'pipe' });
-    const { value = new Uint8Array() } = await child.stdout.getReader().read();
-    const port = Number(new TextDecoder().decode(value));
-    child.kill('SIGSTOP');
-    const waiting: Socket[] = [];
-    try {
-      // Bun listens with a queue of 512: the kernel answers that many, and is silent to the rest.
-      let connected = 0;
-      for (let n = 0; n < 600; n += 1) {
-        const socket = connectTcp({ host: '127.0.0.1', port });
-        socket.on('connect', () => {
-          connected += 1;
-        });
-        socket.on('error', () => {});
-        waiting.push(socket);
-      }
-      await until(() => connected >= 512);
-      const { log, entries } = createRecordingLog();
-      const upstream = createHttpUpstream({ clock: createSystemClock(), log, connectTimeoutMs: 300 });
-      const target = { id: 't', baseUrl: `http://127.0.0.1:${port}`, model: 'm', apiKey: null };
-      const { signal } = new AbortController();
-      const call = { endpoint: 'completions', body: new Uint8Array(2), headers: {}, signal } as const;
-      const reason = await upstream.send(target, call).catch((error: UpstreamFailure) => error.reason);
-      expect(reason as string).toBe('connect');
-      expect(entries).toHaveLength(1);
-    } finally {
-      for (const socket of waiting) socket.destroy();
-      child.kill('SIGKILL');
-    }
   });
 });

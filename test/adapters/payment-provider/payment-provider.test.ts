@@ -9,17 +9,17 @@ import {
 import { openSandbox, type SandboxUnderTest, useSandbox } from '../../payment-sandbox/sandbox-under-test.ts';
 import { describePostgres, usePostgres } from '../../setup/use-postgres.ts';
 
+const asProvider = (sandbox: SandboxUnderTest): ProviderUnderTest => ({
+  provider: sandbox.provider,
+  pay: async (sessionId) => void (await sandbox.click(`/checkout/${sessionId}/pay`)),
+  issueCreditNote: async (given) =>
+    String((await sandbox.call('POST', '/v1/credit_notes', { ...given })).body.id),
+});
+
 describe('the payment provider with the sandbox on PGlite', () => {
   const { sandbox } = useSandbox();
-  const open = (): ProviderUnderTest => ({
-    provider: sandbox.provider,
-    pay: async (sessionId) => void (await sandbox.click(`/checkout/${sessionId}/pay`)),
-    issueCreditNote: async (given) =>
-      String((await sandbox.call('POST', '/v1/credit_notes', { ...given })).body.id),
-  });
-
-  describePaymentSelling(open);
-  describePaymentBilling(open);
+  describePaymentSelling(() => asProvider(sandbox));
+  describePaymentBilling(() => asProvider(sandbox));
 });
 
 describePostgres('with a server', () => {
@@ -30,13 +30,7 @@ describePostgres('with a server', () => {
     sandbox = await openSandbox(database);
   });
 
-  const open = (): ProviderUnderTest => ({
-    provider: sandbox.provider,
-    pay: async (sessionId) => void (await sandbox.click(`/checkout/${sessionId}/pay`)),
-    issueCreditNote: async (given) =>
-      String((await sandbox.call('POST', '/v1/credit_notes', { ...given })).body.id),
-  });
-
+  const open = () => asProvider(sandbox);
   describePaymentSelling(open);
   describePaymentBilling(open);
 

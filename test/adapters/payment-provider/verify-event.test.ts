@@ -73,11 +73,6 @@ describe('P-3 a correctly signed event is verified', () => {
     expect(verify(BODY, signed(BODY, NOW - 300)).outcome).toBe('verified');
     expect(verify(BODY, signed(BODY, NOW + 300)).outcome).toBe('verified');
   });
-
-  test('in text of every kind', () => {
-    const body = BODY.replace('in_1', 'in_ü漢字\u{1f600}');
-    expect(verify(body, signed(body)).outcome).toBe('verified');
-  });
 });
 
 describe('P-3 an incorrectly signed event is refused with the message of the provider’s client', () => {
@@ -89,11 +84,7 @@ describe('P-3 an incorrectly signed event is refused with the message of the pro
 
   test.each([
     ['no header', BODY, null, missing],
-    ['an empty header', BODY, '', missing],
-    ['no header and an empty body', '', null, missing],
     ['a header without a timestamp', BODY, signature, unreadable],
-    ['a header of something else', BODY, 'Bearer abc', unreadable],
-    ['a timestamp alone', BODY, `t=${NOW}`, 'No signatures found with expected scheme'],
     ['only v0', BODY, `t=${NOW},v0=${hmac(SECRET, NOW, BODY)}`, 'No signatures found with expected scheme'],
     ['a wrong signature', BODY, `t=${NOW},v1=${'0'.repeat(64)}`, NO_MATCH],
     ['a signature of another length', BODY, `t=${NOW},v1=00`, NO_MATCH],
@@ -101,7 +92,6 @@ describe('P-3 an incorrectly signed event is refused with the message of the pro
     ['an altered timestamp', BODY, `t=${NOW + 1},${signature}`, NO_MATCH],
     ['one that is 301 seconds old', BODY, signed(BODY, NOW - 301), outside],
     ['one that is 301 seconds ahead', BODY, signed(BODY, NOW + 301), outside],
-    ['one of tomorrow', BODY, signed(BODY, NOW + 86_400), outside],
     ['a timestamp that is no number, rightly signed', BODY, signed(BODY, 'NaN'), unreadable],
   ])('%s', (_, body, signatureHeader, message) => {
     expect(refusal(body, signatureHeader)).toBe(message);
@@ -119,29 +109,12 @@ describe('P-3 an incorrectly signed event is refused with the message of the pro
     expect(refusal(BODY, old, 'whsec_two', SECRET)).toBe(outside);
     expect(refusal(BODY, old, SECRET, 'whsec_two')).toBe(outside);
   });
-
-  test('values that our types rule out are refused too', () => {
-    const { verifyEvent } = provider(SECRET);
-    const text = '' as unknown as Uint8Array<ArrayBuffer>;
-    expect(verifyEvent(text, header)).toMatchObject({ message: 'No webhook payload was provided.' });
-    const parsed = JSON.parse(BODY) as Uint8Array<ArrayBuffer>;
-    expect(verifyEvent(parsed, header)).toMatchObject({
-      message: expect.stringContaining('Payload was provided as a parsed JavaScript object instead.'),
-    });
-    const bytes = new TextEncoder().encode(BODY);
-    expect(verifyEvent(bytes, [header] as unknown as string)).toMatchObject({
-      message: expect.stringContaining('Unexpected: An array was passed as a header'),
-    });
-  });
 });
 
 describe('P-3 correctly signed bytes that are not an event are refused', () => {
   test.each([
     ['not JSON', 'hello <script>'],
-    ['empty', ''],
-    ['a number', '7'],
     ['null', 'null'],
-    ['a list', '[]'],
     ['an event without an id', BODY.replace('"id":"evt_1",', '')],
     ['an event without its object', BODY.replace('"object":{', '"subject":{')],
   ])('%s', (_, body) => {

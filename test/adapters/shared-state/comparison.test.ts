@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
 import type { Claim, Settlement, SharedState } from '../../../src/ports/shared-state.ts';
+import { createSeededRandom, type SeededRandom as Random } from '../../doubles/seeded-random.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
 import { describeRedis, useRedis } from '../../setup/use-redis.ts';
 
@@ -14,21 +15,6 @@ const MINUTE = 60_000;
 const SEQUENCES = 12;
 const STEPS = 150;
 
-/** mulberry32: small, seeded, and good enough to vary a test. */
-function createRandom(seed: number) {
-  let state = seed;
-  function next(): number {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-  const below = (limit: number): number => Math.floor(next() * limit);
-  const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
-  return { below, pick };
-}
-
-type Random = ReturnType<typeof createRandom>;
 type Step = (state: SharedState, starts: ReadonlyMap<string, number>) => Promise<unknown>;
 
 function duration(random: Random): number {
@@ -101,7 +87,7 @@ function randomStep(random: Random): Step {
     return (state, starts) =>
       state.settle(
         't',
-        seeds.map((seed) => randomSettlement(createRandom(seed), starts)),
+        seeds.map((seed) => randomSettlement(createSeededRandom(seed), starts)),
       );
   }
   const ttlMs = duration(random);
@@ -113,7 +99,7 @@ function randomStep(random: Random): Step {
 
 /** Runs the steps, and gives each answer with its times in whole minutes since the beginning. */
 async function play(seed: number, state: SharedState & { advance(ms: number): void }): Promise<string[]> {
-  const random = createRandom(seed);
+  const random = createSeededRandom(seed);
   const begun = await state.reserve('begin', [
     { kind: 'window', name: 'w', amount: 0, limit: 0, windowMs: 1 },
   ]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createExpiringMap } from '../../../src/adapters/shared-state/in-process/expiring-maps.ts';
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
-import { ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
+import { sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
@@ -72,22 +72,5 @@ describe('in process', () => {
     expect(map.get('for ever')).toBeDefined();
     expect(map.get('99999')).toBeDefined();
     expect(map.get('99000')).toBeUndefined();
-  });
-
-  test('a handler that throws is logged with its topic', async () => {
-    const logged: unknown[] = [];
-    const log = { ...createSilentLog(), error: (...entry: unknown[]) => logged.push(entry) };
-    const state = createInProcessState({ clock: stoppedClock, log });
-    const error = new Error('on purpose');
-    await state.subscribe(
-      'news',
-      () => {
-        throw error;
-      },
-      ignore,
-    );
-    await state.publish('news', 'm');
-    await Promise.resolve();
-    expect(logged).toEqual([['a handler of shared-state messages failed', { topic: 'news', error }]]);
   });
 });

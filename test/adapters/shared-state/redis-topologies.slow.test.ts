@@ -3,9 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisClient } from 'bun';
-import { createSystemClock } from '../../../src/adapters/clock/system-clock.ts';
-import { readRedisAddress } from '../../../src/adapters/shared-state/redis/address.ts';
-import { openCluster, slotOf } from '../../../src/adapters/shared-state/redis/cluster.ts';
+import { slotOf } from '../../../src/adapters/shared-state/redis/cluster.ts';
 import type { RedisTopology } from '../../../src/adapters/shared-state/redis/topology.ts';
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
@@ -78,17 +76,13 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
   sharedStateContract('Redis Cluster', openContract);
   levelsContract('Redis Cluster', openContract, { isCluster: true });
 
-  test('tags are distributed over all nodes, and messages of one process reach the others', async () => {
+  test('processes on different nodes share claims and messages', async () => {
     const own = { topology, prefix: prefix() };
     const [one, two] = await Promise.all([open(nodes[1]?.url ?? '', own), open(nodes[2]?.url ?? '', own)]);
-    const tags = Array.from({ length: 30 }, (_, index) => `company-${index}`);
-    await Promise.all(tags.map((tag) => one.reserve(tag, [window])));
-    const again = await Promise.all(tags.map((tag) => two.reserve(tag, [window])));
-    for (const reserved of again) expect(reserved).toMatchObject({ limitStates: [{ used: 2 }] });
-    const keys = async (node: PausableRedis) => (await node.command('KEYS', `${own.prefix}:*`)) as string[];
-    const counts = await Promise.all(nodes.slice(0, 3).map(async (node) => (await keys(node)).length));
-    expect(counts.every((count) => count > 0)).toBe(true);
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30);
+    for (const tag of ['company-1', 'company-2', 'company-3']) {
+      await one.reserve(tag, [window]);
+      expect(await two.reserve(tag, [window])).toMatchObject({ limitStates: [{ used: 2 }] });
+    }
     const heard: string[] = [];
     await two.subscribe('news', (message) => heard.push(message), ignore);
     await one.publish('news', 'm');
@@ -141,14 +135,6 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await until(async () => (await state.reserve(lost, [window]).catch(() => null)) !== null);
     await until(() => gaps > 0);
     await state.close();
-  });
-
-  test('no connection is opened once it is closed, also for a subscription that is just reconnecting', async () => {
-    const seeds = [readRedisAddress(nodes[1]?.url ?? '')];
-    const time = createSystemClock();
-    const cluster = await openCluster({ seeds, log, time, timeoutMs: TIMEOUT_MS, onChange: ignore });
-    await cluster.close();
-    expect(await failureOf(cluster.anyNode())).toMatchObject({ reason: 'unavailable' });
   });
 
   test('a server that is not a cluster is refused, with the setting to change', async () => {

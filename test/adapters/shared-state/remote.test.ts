@@ -41,16 +41,9 @@ levelsContract('of another process', openBoth);
 test('both sides share one state and receive each other’s messages', async () => {
   const { own, state, close } = await openBoth();
   const heard: string[] = [];
-  await own.subscribe(
-    'topic',
-    (message) => void heard.push(`own ${message}`),
-    () => {},
-  );
-  await state.subscribe(
-    'topic',
-    (message) => void heard.push(`other ${message}`),
-    () => {},
-  );
+  const ignore = () => {};
+  await own.subscribe('topic', (message) => void heard.push(`own ${message}`), ignore);
+  await state.subscribe('topic', (message) => void heard.push(`other ${message}`), ignore);
   await own.set('key', 'value', 1_000);
   expect(await state.get('key')).toBe('value');
   await state.publish('topic', 'a');

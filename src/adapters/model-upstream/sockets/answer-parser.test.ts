@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
-import { readRecordedStream, recordedStreams } from '../../../../test/recorded/streams.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { createAnswerParser } from './answer-parser.ts';
 
@@ -50,11 +48,6 @@ describe('complete responses, the same in any chunks', () => {
       body: 'hello',
       head: { status: 200, contentType: 'application/json; charset=utf-8', framing: 5, keepsAlive: true },
     },
-    'without a body': {
-      text: `${OK}content-length: 0\r\n\r\n`,
-      body: '',
-      head: { framing: 0, keepsAlive: true },
-    },
     'a 204 with a length that it cannot have': {
       text: 'HTTP/1.1 204 No Content\r\ncontent-length: 7\r\n\r\n',
       body: '',
@@ -66,7 +59,6 @@ describe('complete responses, the same in any chunks', () => {
       body: 'hello, world!!!',
       head: { framing: 'chunked', keepsAlive: true },
     },
-    'in one empty chunk': { text: `${CHUNKED}0\r\n\r\n`, body: '' },
     'with line ends in the body': { text: `${CHUNKED}6\r\n\r\n0\r\n\r\r\n0\r\n\r\n`, body: '\r\n0\r\n\r' },
     'until the connection is closed': {
       ...{ text: `${OK}content-type: text/plain\r\n\r\nall of it`, body: 'all of it', closes: true },
@@ -81,9 +73,6 @@ describe('complete responses, the same in any chunks', () => {
       text: `${OK}Connection: Upgrade, Close\r\ncontent-length: 2\r\n\r\nok`,
       body: 'ok',
       head: { keepsAlive: false },
-    },
-    'of HTTP/1.0': {
-      ...{ text: 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok', body: 'ok', head: { keepsAlive: false } },
     },
     'of HTTP/1.0 that keeps its connection': {
       text: 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\nkeep-alive: max=5, timeout=7\r\ncontent-length: 2\r\n\r\nok',
@@ -128,26 +117,6 @@ describe('complete responses, the same in any chunks', () => {
     }
     expect(bodies).toEqual(['a', 'b']);
   });
-
-  test('the recorded streams of providers, cut anywhere', () => {
-    const random = createSeededRandom(7);
-    const size = (most: number) => 1 + random.below(most);
-    for (const { name } of recordedStreams) {
-      const bytes = new TextEncoder().encode(readRecordedStream(name));
-      const sent: string[] = [];
-      for (let at = 0; at < bytes.length; ) {
-        const chunk = bytes.subarray(at, at + size(400));
-        sent.push(`${chunk.length.toString(16)}\r\n${toText(chunk)}\r\n`);
-        at += chunk.length;
-      }
-      const text = toBytes(`${CHUNKED}${sent.join('')}0\r\n\r\n`);
-      const pieces: Uint8Array[] = [];
-      for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 1) {
-        pieces.push(text.subarray(at, at + size(300)));
-      }
-      expect(parse(pieces)).toMatchObject({ body: toText(bytes), outcome: 'whole' });
-    }
-  });
 });
 
 describe('incomplete responses', () => {
@@ -156,7 +125,6 @@ describe('incomplete responses', () => {
     ['half a head', `${OK}content-le`, 'closed within the answer'],
     ['less than the length', `${OK}content-length: 10\r\n\r\nhello`, 'closed within the answer'],
     ['no last chunk', `${CHUNKED}5\r\nhello\r\n`, 'closed within the answer'],
-    ['half a trailer', `${CHUNKED}0\r\na: b\r\n`, 'closed within the answer'],
     ['a 1xx alone', 'HTTP/1.1 100 Continue\r\n\r\n', 'closed before an answer'],
   ])('%s', (_, text, problem) => {
     expect(parseText(text, true).outcome).toBe(`broken: ${problem}`);
@@ -175,16 +143,9 @@ describe('an ambiguous response is refused', () => {
   const head = (line: string) => `${OK}${line}\r\n\r\n`;
   test.each([
     ['both lengths', head('content-length: 5\r\ntransfer-encoding: chunked'), 'both a content-length'],
-    [
-      'both lengths, the other way round',
-      head('transfer-encoding: chunked\r\ncontent-length: 5'),
-      'both a content-length',
-    ],
-    ['two lengths', head('content-length: 5\r\ncontent-length: 6'), 'content-length is repeated'],
     ['two equal lengths', head('content-length: 5\r\ncontent-length: 5'), 'content-length is repeated'],
     ['a list of lengths', head('content-length: 5, 5'), 'content-length is repeated'],
     ['a signed length', head('content-length: +5'), 'content-length is not a number'],
-    ['a hexadecimal length', head('content-length: 0x5'), 'content-length is not a number'],
     ['an empty length', head('content-length:'), 'content-length is not a number'],
     ['a length past all numbers', head('content-length: 9999999999999999'), 'content-length is not a number'],
     [
@@ -193,7 +154,6 @@ describe('an ambiguous response is refused', () => {
       'is repeated',
     ],
     ['another transfer-encoding', head('transfer-encoding: gzip, chunked'), 'not chunked'],
-    ['an unknown transfer-encoding', head('transfer-encoding: xchunked'), 'not chunked'],
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', 'HTTP/1.0'],
     ['a bare LF after the status', 'HTTP/1.1 200 OK\ncontent-length: 0\r\n\r\n', 'without its CR'],
     ['a bare LF after a header', `${OK}a: b\ncontent-length: 0\r\n\r\n`, 'without its CR'],
@@ -201,31 +161,22 @@ describe('an ambiguous response is refused', () => {
     ['a bare CR', `${OK}a: b\rc: d\r\n\r\n`, 'CR without its LF'],
     ['a NUL', head('a: b\0c'), 'control character'],
     ['a folded header', head('a: b\r\n c'), 'folded'],
-    ['a folded header by a tab', head('a: b\r\n\tc'), 'folded'],
     ['a blank before the colon', head('content-length : 5'), 'no name'],
     ['a header without a colon', head('content-length'), 'no name'],
-    ['a header without a name', head(': 5'), 'no name'],
     ['a name in other letters', head('c\xf6ntent: 5'), 'no name'],
     ['another protocol', 'HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n', 'another protocol'],
-    ['HTTP/2', 'HTTP/2 200\r\n\r\n', 'not HTTP/1.1'],
     ['HTTP/1.2', 'HTTP/1.2 200 OK\r\n\r\n', 'not HTTP/1.1'],
-    ['lower case', 'http/1.1 200 OK\r\n\r\n', 'not HTTP/1.1'],
-    ['no protocol', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'not HTTP/1.1'],
     ['an empty line first', `\r\n${OK}content-length: 0\r\n\r\n`, 'not HTTP/1.1'],
-    ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n', 'three digits'],
     ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n', 'three digits'],
     ['a status of letters', 'HTTP/1.1 2x0 OK\r\n\r\n', 'three digits'],
     ['a status that does not exist', 'HTTP/1.1 099 OK\r\n\r\n', 'no status 99'],
     ['no size of a chunk', `${CHUNKED}\r\nhello\r\n`, 'size of a chunk'],
-    ['a size in other letters', `${CHUNKED}g\r\nhello\r\n`, 'size of a chunk'],
     ['a size with 0x', `${CHUNKED}0x5\r\nhello\r\n`, 'size of a chunk'],
-    ['a negative size', `${CHUNKED}-5\r\nhello\r\n`, 'size of a chunk'],
     ['a size with a blank', `${CHUNKED}5 \r\nhello\r\n`, 'size of a chunk'],
     ['a size past all numbers', `${CHUNKED}1000000000000\r\nhello\r\n`, 'size of a chunk'],
     ['a size with a bare LF', `${CHUNKED}5\nhello\r\n`, 'without its CR'],
     ['an extension with a bare LF', `${CHUNKED}5;a\nb\r\nhello\r\n`, 'without its CR'],
     ['a chunk longer than its size', `${CHUNKED}5\r\nhellos\r\n`, 'longer than its size'],
-    ['a chunk with a bare LF', `${CHUNKED}5\r\nhello\n0\r\n\r\n`, 'longer than its size'],
     ['a folded trailer', `${CHUNKED}0\r\na: b\r\n c\r\n\r\n`, 'folded'],
     ['a trailer with a bare LF', `${CHUNKED}0\r\na: b\n\r\n`, 'without its CR'],
   ])('%s', (_, text, problem) => {
@@ -239,8 +190,6 @@ describe('an ambiguous response is refused', () => {
   });
 
   test.each([
-    ['a long line', `${OK}a: ${'b'.repeat(65_536)}\r\n\r\n`, 'too long'],
-    ['a long head', `${OK}${`a: ${'b'.repeat(1_000)}\r\n`.repeat(66)}\r\n`, 'too long'],
     ['a line that never ends', `${OK}a: ${'b'.repeat(70_000)}`, 'too long'],
     ['many headers', `${OK}${'a: b\r\n'.repeat(257)}\r\n`, 'too many headers'],
     ['many trailers', `${CHUNKED}0\r\n${'a: b\r\n'.repeat(257)}\r\n`, 'too many trailers'],

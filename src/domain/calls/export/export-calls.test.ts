@@ -98,24 +98,19 @@ describe('calls as Parquet', () => {
     const now = START + 2 * HOUR;
     expect(await run(now)).toMatchObject({ files: 1, calls: 3 });
     const rows = new Map((await read(TEN)).map((row) => [row.id, row]));
-    const factors = (id: string) => {
-      const row = rows.get(id) ?? {};
-      return [row.tier, row.price_factor_millionths, row.completion_factor_millionths];
-    };
-    expect(factors(plain)).toEqual([null, 1_000_000, 1_000_000]);
-    expect(factors(priority)).toEqual(['priority', 2_000_000, 2_000_000]);
-    expect(factors(long)).toEqual(['prompt_tokens>9', 2_000_000, 1_500_000]);
+    expect(rows.get(plain)).toMatchObject({
+      ...{ tier: null, price_factor_millionths: 1_000_000, completion_factor_millionths: 1_000_000 },
+      ...{ hour_write_tokens: null, hour_write_factor_millionths: null },
+      ...{ surcharge_micro: 0n, charge_share_millionths: 1_000_000 },
+    });
     expect(rows.get(priority)).toMatchObject({
+      ...{ tier: 'priority', price_factor_millionths: 2_000_000, completion_factor_millionths: 2_000_000 },
       ...{ hour_write_tokens: 7n, hour_write_factor_millionths: 1_600_000 },
     });
-    expect(rows.get(plain)).toMatchObject({
-      ...{ hour_write_tokens: null, hour_write_factor_millionths: null },
+    expect(rows.get(long)).toMatchObject({
+      ...{ price_factor_millionths: 2_000_000, completion_factor_millionths: 1_500_000 },
+      ...{ surcharge_micro: 250_000n, charge_share_millionths: 500_000 },
     });
-    const shares = (id: string) => [rows.get(id)?.surcharge_micro, rows.get(id)?.charge_share_millionths];
-    expect([shares(plain), shares(long)]).toEqual([
-      [0n, 1_000_000],
-      [250_000n, 500_000],
-    ]);
     expect(Object.keys((await read(TEN))[0] ?? {})).toEqual(COLUMN_NAMES);
     expect(COLUMN_NAMES.indexOf('tier')).toBe(COLUMN_NAMES.indexOf('count') + 1);
     // As earlier versions wrote it.

@@ -8,11 +8,11 @@ import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { until } from '../../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { chargeCalls, countThatFits, MOST_AT_ONCE } from '../settlement/charge-calls.ts';
 import type { FinishedCall } from '../settlement/finished-call.ts';
@@ -102,31 +102,29 @@ describe('keys of calls', () => {
     });
   });
 
-  describe('streamed answers', () => {
-    test('are stored up to their bound, each and in total', () => {
-      const gatherings = createAnswerGatherings(10, 15);
-      const one = gatherings.begin('one');
-      const piece = bytes('12345');
-      one.push(piece);
-      piece.fill(0);
-      one.push(bytes('67890'));
-      expect(one.bytes()).toEqual(bytes('1234567890'));
-      const other = gatherings.begin('other');
-      other.push(bytes('12345'));
-      other.push(bytes('6'));
-      expect(other.bytes()).toBeNull();
-      one.push(bytes('x'));
-      expect(one.bytes()).toBeNull();
-      const third = gatherings.begin('third');
-      third.push(bytes('1234567890'));
-      expect(third.bytes()).toHaveLength(10);
-      gatherings.end('third');
-      third.push(bytes('x'));
-      expect(third.bytes()).toHaveLength(10);
-      const fourth = gatherings.begin('fourth');
-      fourth.push(bytes('1234567890'));
-      expect(fourth.bytes()).toHaveLength(10);
-    });
+  test('streamed answers are stored up to their bound, each and in total', () => {
+    const gatherings = createAnswerGatherings(10, 15);
+    const one = gatherings.begin('one');
+    const piece = bytes('12345');
+    one.push(piece);
+    piece.fill(0);
+    one.push(bytes('67890'));
+    expect(one.bytes()).toEqual(bytes('1234567890'));
+    const other = gatherings.begin('other');
+    other.push(bytes('12345'));
+    other.push(bytes('6'));
+    expect(other.bytes()).toBeNull();
+    one.push(bytes('x'));
+    expect(one.bytes()).toBeNull();
+    const third = gatherings.begin('third');
+    third.push(bytes('1234567890'));
+    expect(third.bytes()).toHaveLength(10);
+    gatherings.end('third');
+    third.push(bytes('x'));
+    expect(third.bytes()).toHaveLength(10);
+    const fourth = gatherings.begin('fourth');
+    fourth.push(bytes('1234567890'));
+    expect(fourth.bytes()).toHaveLength(10);
   });
 
   describe('stored answers', () => {
@@ -176,15 +174,13 @@ describe('on PGlite', () => {
 });
 
 describePostgres('with a server', () => {
-  const { newId } = createSystemSecrets();
   const database = usePostgres();
 
   idempotentCallsContract('PostgreSQL', () => database);
 
   test('G-47 commits in any order, repeated, next to renewals and retries: a key is charged once and there is no deadlock', async () => {
     const random = createSeededRandom(47);
-    const companies = Array.from({ length: 4 }, newId);
-    for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    const companies = await Promise.all(Array.from({ length: 4 }, () => addTestCompany(database)));
     const endLeases = "update idempotency_keys set leased_until = now() - interval '1 second'";
     const claims: IdempotentClaim[] = [];
     const ends: FinishedCall[] = [];

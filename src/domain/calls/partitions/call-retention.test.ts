@@ -3,10 +3,9 @@ import { retiredCallsContract } from '../../../../test/contracts/retired-calls.c
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
-import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { chargeCalls } from '../settlement/charge-calls.ts';
 import { openCallPartitions } from './call-partitions.ts';
 import { retireCalls } from './call-retention.ts';
@@ -24,9 +23,7 @@ describePostgres('with a server', () => {
   retiredCallsContract('PostgreSQL', () => database);
 
   test('G-33 calls are charged while partitions are created and removed: none fails, none is missed', async () => {
-    const { newId } = createSystemSecrets();
-    const companyId = newId();
-    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const companyId = await addTestCompany(database);
     let isCharging = true;
     const charging = Promise.all(
       Array.from({ length: 4 }, async () => {

@@ -3,10 +3,10 @@ import { attributedCallsContract } from '../../../../test/contracts/attributed-c
 import { chargeCallsContract } from '../../../../test/contracts/charge-calls.contract.ts';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { type AccountLevel, readLevel } from '../../credits/ledger/credit-account.ts';
 import { priceOf, type TokenPrice } from '../../models/aliases.ts';
 import { chargeCalls } from './charge-calls.ts';
@@ -21,21 +21,14 @@ describe('charge_calls on PGlite', () => {
 });
 
 describePostgres('with a server', () => {
-  const { newId } = createSystemSecrets();
   const database = usePostgres();
 
   chargeCallsContract('PostgreSQL', () => database);
   attributedCallsContract('PostgreSQL', () => database);
 
-  async function companies(count: number): Promise<string[]> {
-    const ids = Array.from({ length: count }, newId);
-    for (const id of ids) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
-    return ids;
-  }
-
   test('G-33 concurrent groups with the same calls and companies, in any order, charge each call once', async () => {
     const random = createSeededRandom(4);
-    const ids = await companies(8);
+    const ids = await Promise.all(Array.from({ length: 8 }, () => addTestCompany(database)));
     const keyIds = ids.map(newId);
     const calls = Array.from({ length: 300 }, () => {
       const at = random.below(ids.length);
@@ -76,34 +69,6 @@ describePostgres('with a server', () => {
     );
     expect(spent).toEqual({ sum: 300n * 76n });
   });
-
-  test('a charge waits for the lock on the account and starts from the balance that the holder committed', async () => {
-    const [id = ''] = await companies(1);
-    const charging = await database.transaction(async (transaction) => {
-      await transaction.query('select 1 from credit_accounts where id = $1 for update', [id]);
-      const waiting = chargeCalls(database, [finishedCall(id)]);
-      await untilWaiting();
-      await transaction.query(
-        'update credit_accounts set version = version + 1, line_micro = 500 where id = $1',
-        [id],
-      );
-      return { waiting };
-    });
-    expect((await charging.waiting).levels).toEqual([
-      { accountId: id, balanceMicro: -76n, lineMicro: 500n, version: 2n },
-    ]);
-    const [row] = await database.query('select version from credit_transactions where account_id = $1', [id]);
-    expect(row).toEqual({ version: 2n });
-  });
-
-  async function untilWaiting(): Promise<void> {
-    for (;;) {
-      const waits = await database.query(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      if (waits.length > 0) return;
-    }
-  }
 });
 
 describe('the amount of a charge', () => {
@@ -111,8 +76,7 @@ describe('the amount of a charge', () => {
 
   test('G-28 the statement charges what priceOf returns up to the call’s bounds, for any price and any tokens, and withholds the rest', async () => {
     const random = createSeededRandom(28);
-    const companyId = newId();
-    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const companyId = await addTestCompany(database);
     const upTo = (digits: number) => random.below(10 ** (1 + random.below(digits)));
     const expected = new Map<string, bigint>();
     const withheld = new Map<string, bigint>();

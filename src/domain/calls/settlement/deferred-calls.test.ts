@@ -7,6 +7,7 @@ import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { until } from '../../../../test/doubles/until.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createDeferredWrites } from '../../../adapters/database/pglite/deferred-writes.ts';
@@ -14,7 +15,6 @@ import { openWriteAheadLog, readLeftSegment } from '../../../adapters/journal/wr
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
 import type { Database, SqlValue } from '../../../ports/database.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { recoverDeferredCalls } from './deferred-calls.ts';
 import type { FinishedCall } from './finished-call.ts';
@@ -32,8 +32,7 @@ afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 /** A call book as on the embedded engine, with statements that a test can hold back or deny. */
 async function given() {
-  const companyId = newId();
-  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  const companyId = await addTestCompany(database);
   const statements = steerStatements(database);
   const writes = createDeferredWrites(statements);
   const seen = {

@@ -3,11 +3,11 @@ import { withheldUsageContract } from '../../../../test/contracts/withheld-usage
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { addTestCompany, addTestUser } from '../../../../test/doubles/test-company.ts';
 import { until } from '../../../../test/doubles/until.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { lockAccount } from '../../credits/ledger/ledger.ts';
 import { openUserAccount } from '../../credits/ledger/user-account.ts';
 import { chargeCalls } from './charge-calls.ts';
@@ -24,13 +24,8 @@ describePostgres('with a server', () => {
   withheldUsageContract('PostgreSQL', () => database);
 
   test('that of a call that a user paid waits for charges of the company, whose sums it changes', async () => {
-    const { newId } = createSystemSecrets();
-    const [companyId, userId] = [newId(), newId()];
-    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-    await database.query(
-      `insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'none', 'MEMBER')`,
-      [userId, companyId, `${userId}@example.com`],
-    );
+    const companyId = await addTestCompany(database);
+    const userId = await addTestUser(database, companyId);
     await database.transaction((transaction) => openUserAccount(transaction, { userId, companyId }));
     const tokens = { promptTokens: 1_000, cachedTokens: 0, completionTokens: 1 };
     const tokenBounds = { promptTokens: 10, completionTokens: 1 };
@@ -58,8 +53,7 @@ describe('the operators', () => {
   const { newId } = createSystemSecrets();
 
   test('are mailed within a minute, then at most once an hour, each call once; and it is logged', async () => {
-    const companyId = newId();
-    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const companyId = await addTestCompany(database);
     await database.query(
       `insert into users (id, company_id, email, password_hash, role, is_super_admin)
        values ($1, null, 'root@example.org', 'none', 'MEMBER', true)`,

@@ -13,7 +13,7 @@ import type { FinishedCall } from '../settlement/finished-call.ts';
 import { marginReport } from './margins.ts';
 import { addUpUsageMonths } from './usage-months.ts';
 import type { UsageDimension } from './usage-report.ts';
-import { purgeSubjectSums, type SubjectGroup, setNamesPerDay, subjectUsage } from './usage-subjects.ts';
+import { type SubjectGroup, subjectUsage } from './usage-subjects.ts';
 
 const { newId } = createSystemSecrets();
 const log = createSilentLog();
@@ -132,17 +132,6 @@ describe('usage by project, end user and tag', () => {
     expect(Number(sums?.rows)).toBeGreaterThan(100);
   });
 
-  test('a wrong sum of a month is reported as a fault', async () => {
-    await database.query(
-      "update usage_subject_months set calls = calls + 1 where company_id = $1 and alias = '' and kind = 'TAG'",
-      [companyId],
-    );
-    expect((await faults()).length).toBeGreaterThan(0);
-    await database.query('update usage_months_done set has_subjects = false');
-    await addUp();
-    expect(await faults()).toEqual([]);
-  });
-
   test('days of a finished month are read from the sums over all keys and models', async () => {
     const range = { from: '2020-02-10', to: '2020-03-02' };
     const count = async (by: readonly UsageDimension[]) => {
@@ -175,6 +164,15 @@ describe('usage by project, end user and tag', () => {
     expect(part.range.from > '2020-01-20' && part.range.from < '2020-03-31').toBe(true);
     expect(part.groups).toEqual(all.groups.filter(({ day }) => (day ?? '') >= part.range.from));
     expect((await ask(0)).range).toEqual({ from: '2020-03-31', to: '2020-03-31' });
+  });
+
+  test('a period that begins within a day is that of the whole day', async () => {
+    const question = { companyId, keyId: null, subject: 'user', by: [] } as const;
+    const { range } = await subjectUsage(database, {
+      ...question,
+      ...{ from: '2020-02-10T23:00:00.000Z', to: '2020-03-02' },
+    });
+    expect(range).toEqual({ from: '2020-02-10', to: '2020-03-02' });
   });
 
   test('another company, and a key of another company, have no rows', async () => {
@@ -216,34 +214,6 @@ describe('usage by project, end user and tag', () => {
     expect(await reports()).toEqual(late);
     await addUp();
     expect(await reports()).toEqual(late);
-  });
-
-  test('names beyond those of a day are added up as one, in months too; sums past their retention are removed', async () => {
-    const busyId = newId();
-    await addCompany(database, { id: busyId, name: 'Busy', billingMode: 'PREPAID' });
-    await setNamesPerDay(database, 2);
-    for (const endUser of ['a', 'b', 'c', 'd']) {
-      const startedAtMs = Date.UTC(2020, 1, 3);
-      await chargeCalls(database, [
-        finishedCall(busyId, { id: newId(), keyId: newId(), startedAtMs, endUser }),
-      ]);
-    }
-    await setNamesPerDay(database, 1_000);
-    const ask = async () => {
-      const question = { companyId: busyId, keyId: null, from: '2020-02-01', to: '2020-02-29' };
-      const { groups } = await subjectUsage(database, { ...question, subject: 'user', by: [] });
-      return groups.map(({ subject, calls: count }) => [subject, Number(count)]);
-    };
-    const expected = [
-      ['(other)', 2],
-      ['a', 1],
-      ['b', 1],
-    ];
-    expect(await ask()).toEqual(expected);
-    await addUp();
-    expect(await ask()).toEqual(expected);
-    await purgeSubjectSums(database, { keepMonths: 1, nowMs: Date.UTC(2020, 3, 6) });
-    expect(await ask()).toEqual([]);
   });
 });
 

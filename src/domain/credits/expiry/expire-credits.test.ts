@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { addTestCompany, addTestUser } from '../../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { createMailOutbox } from '../../mail/outbox.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { balanceCheck, expiredCreditsCheck } from '../../reconciliation/ledger-checks.ts';
@@ -25,11 +25,7 @@ const log = createSilentLog();
 const sharedState = createInProcessState({ clock, log });
 const expire = () => expireCredits({ database, sharedState, clock, log });
 
-async function company(): Promise<string> {
-  const id = newId();
-  await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
-  return id;
-}
+const company = () => addTestCompany(database);
 
 async function post(accountId: string, amountMicro: bigint, more: Partial<Posting> = {}): Promise<void> {
   const kind = amountMicro < 0n ? ({ type: 'USAGE', contra: 'usage' } as const) : GRANT;
@@ -78,45 +74,6 @@ describe('granted credits that expire', () => {
     expect(await balance(id)).toBe(0n);
   });
 
-  test('credits that expire first are spent first, and bought credits last', async () => {
-    const id = await company();
-    await post(id, 1_000n, { type: 'PACK_PURCHASE', contra: 'sales' });
-    await post(id, 100n, after(20));
-    await post(id, 100n, after(10));
-    await post(id, -150n);
-    await clock.advance(10 * DAY_MS);
-    await expire();
-    expect(await expiries(id)).toEqual([]);
-    await post(id, -20n);
-    await clock.advance(10 * DAY_MS);
-    await expire();
-    expect(await expiries(id)).toEqual([-30n]);
-    expect(await balance(id)).toBe(1_000n);
-  });
-
-  test('a grant that paid a debt does not take the balance below zero', async () => {
-    const id = await company();
-    await post(id, -80n);
-    await post(id, 100n, after(1));
-    await clock.advance(DAY_MS);
-    await expire();
-    expect(await expiries(id)).toEqual([-20n]);
-    expect(await balance(id)).toBe(0n);
-  });
-
-  test('usage before a grant does not count against it, usage between two grants only against the first', async () => {
-    const id = await company();
-    await post(id, 500n, { type: 'PACK_PURCHASE', contra: 'sales' });
-    await post(id, -100n);
-    await post(id, 50n, after(30));
-    await post(id, -40n);
-    await post(id, 50n, after(5));
-    await clock.advance(30 * DAY_MS);
-    await expire();
-    expect((await expiries(id)).sort()).toEqual([-10n, -50n]);
-    expect(await balance(id)).toBe(400n);
-  });
-
   test('their expiry can be moved to an earlier or later time', async () => {
     const [short, long] = [await company(), await company()];
     for (const id of [short, long]) await post(id, 10n, after(14, 'trial:sub_1'));
@@ -138,33 +95,6 @@ describe('granted credits that expire', () => {
     await clock.advance(6 * DAY_MS);
     await expire();
     expect(await balance(long)).toBe(0n);
-  });
-
-  test('a debt is spent from the lot that pays it: later purchases do not expire in its place', async () => {
-    const id = await company();
-    await post(id, -80n);
-    await post(id, 100n, after(1));
-    await post(id, 1_000n, PACK);
-    expect(await left(id)).toEqual([20n]);
-    await clock.advance(DAY_MS);
-    await expire();
-    expect(await expiries(id)).toEqual([-20n]);
-    expect(await balance(id)).toBe(1_000n);
-  });
-
-  test('a refund takes from the lot that its payment granted, and then from what expires first', async () => {
-    const id = await company();
-    const second = newId();
-    await post(id, 100n, after(5));
-    await post(id, 100n, { ...PACK, ...after(20), sourceId: second });
-    await post(id, -30n);
-    await post(id, -60n, takingBack(second));
-    expect(await left(id)).toEqual([70n, 40n]);
-    await post(id, -50n, takingBack(second));
-    expect(await left(id)).toEqual([60n]);
-    await clock.advance(5 * DAY_MS);
-    await expire();
-    expect(await balance(id)).toBe(0n);
   });
 
   test('attack: buying credits that never expire and having them refunded does not extend those that expire', async () => {
@@ -250,10 +180,7 @@ describe('mails about credits that expire', () => {
     ]);
   async function withAdmin(): Promise<string> {
     const id = await company();
-    await database.query(
-      `insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'none', 'COMPANY_ADMIN')`,
-      [newId(), id, `${id}@example.com`],
-    );
+    await addTestUser(database, id, `${id}@example.com`, 'COMPANY_ADMIN');
     return id;
   }
 

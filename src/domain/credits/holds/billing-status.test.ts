@@ -120,18 +120,6 @@ describe('while the database is unavailable', () => {
     expect([await blocked('a'), await blocked('b')]).toEqual([false, false]);
   });
 
-  test('a database that does not respond delays a call by a second, once', async () => {
-    const { clock, blocked, database } = await given();
-    expect(await blocked()).toBe(false);
-    await clock.advance(1_000);
-    database.hold();
-    const waiting = blocked();
-    await clock.advance(1_000);
-    expect(await waiting).toBe(false);
-    expect(await blocked()).toBe(false);
-    database.release();
-  });
-
   test('a database that does not respond for long is queried in the background, and calls do not wait again', async () => {
     const { clock, billingStatuses, database, tell } = await given();
     await billingStatuses.find('a');

@@ -41,28 +41,6 @@ describe('G-29 the levels that calls are held against', () => {
     expect(holds.of({ ...payer, monthlyLimitMicro: null }, 7)).toHaveLength(1);
   });
 
-  test('a month ends in UTC, and another limit has the same level of what was spent', () => {
-    const { holds } = given();
-    const spending = (changes = {}) => holds.of({ ...payer, ...changes }, 1)[1];
-    for (const named of ['name', 'level'] as const) {
-      expect(spending()?.[named]).toContain('2030-01-01');
-      expect(spending({ startedAtMs: JANUARY + 1 })?.[named]).toContain('2030-02-01');
-    }
-    const changed = spending({ monthlyLimitMicro: 501n });
-    expect([changed?.level, changed?.name]).toEqual([spending()?.level, spending()?.name]);
-    expect(changed?.plus).toBe(501);
-  });
-
-  test('a commit sets the level that it returned, and the key’s in the month in which the call began', () => {
-    const { holds } = given();
-    const spending = { month: '2030-01-01', spentMicro: 600n, version: 10n };
-    expect(holds.levelsAfter(payer, { level, spending })).toMatchObject([
-      { name: 'balance', value: 100, version: 9 },
-      { value: -600, version: 10 },
-    ]);
-    expect(holds.levelsAfter(payer, { level: null, spending: null })).toEqual([]);
-  });
-
   test('concurrent reads share one statement', async () => {
     const { holds, database } = given();
     await Promise.all(Array.from({ length: 50 }, () => holds.of(payer, 1)[0]?.read()));
@@ -81,17 +59,6 @@ describe('G-29 the levels that calls are held against', () => {
     database.failWith(null);
     expect(await holds.of(payer, 1)[0]?.read()).toMatchObject({ value: 100 });
     expect(entries.map((entry) => entry.level)).toEqual(['warn', 'info']);
-  });
-
-  test('a clock that is set back during an outage does not prolong it', async () => {
-    const { holds, database, clock } = given();
-    database.failWith('unavailable');
-    expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
-    clock.step(-7_200_000);
-    database.failWith(null);
-    await clock.advance(1_000);
-    expect(holds.of(payer, 1)[0]?.maxAgeMs).toBe(5_000);
-    expect(await holds.of(payer, 1)[0]?.read()).toMatchObject({ value: 100 });
   });
 
   test('the first call after an outage reads the balance and its key’s month', async () => {

@@ -10,9 +10,11 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
 import type { JobQueue } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { toMinorUnits } from '../../catalog/currency.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { invoicesCheck, invoiceUsageCheck } from '../../reconciliation/ledger-checks.ts';
 import { ALERTS_QUEUE, dispatchAlerts } from '../alerts/dispatch-alerts.ts';
+import { postpaidTerms } from '../credit-work.ts';
 import { setCompanyBilling } from '../ledger/credit-account.ts';
 import { listInvoices, markInvoicePaid } from './invoice.ts';
 import {
@@ -43,6 +45,20 @@ describe('P-29 what usage costs', () => {
     }
   });
 
+  test('P-29 a POSTPAID company pays in the minor units of its currency', () => {
+    const amounts = ['usd', 'jpy', 'kwd', 'isk'].map((currency) => {
+      const terms = postpaidTerms({ currency, pricePerCredit: '0.0123', dueDays: 14 }, toMinorUnits);
+      return [currency, terms.minorPerMajor, terms.leastMinor, invoiceAmountMinor(1_000_000_001n, terms)];
+    });
+    expect(amounts).toEqual([
+      // 12.3000000123 of each, rounded up to what can be paid.
+      ['usd', 100n, 1n, 1_231n],
+      ['jpy', 1n, 1n, 13n],
+      ['kwd', 1_000n, 10n, 12_310n],
+      ['isk', 100n, 100n, 1_300n],
+    ]);
+  });
+
   test.each(['0', '0.000', '', '-1', '1e3', '.5', '1.', '0.0000000000001', ' 1', 'x'])(
     '%p is no price',
     (text) => {
@@ -69,11 +85,15 @@ describePostgres('with a server', () => {
     return companyId;
   }
 
+  function partsAt(nowMs: number) {
+    const clock = createManualClock(nowMs);
+    const sharedState = createInProcessState({ clock, log });
+    return { database, clock, log, sharedState, jobQueue, secrets: { newId }, terms: TERMS };
+  }
+
   test('P-29 concurrent runs, calls and changes of the mode: every charge is in one invoice', async () => {
     const companyId = await addPostpaid();
-    const clock = createManualClock(Date.UTC(2031, 0, 2));
-    const sharedState = createInProcessState({ clock, log });
-    const parts = { database, clock, log, sharedState, jobQueue, secrets: { newId }, terms: TERMS };
+    const parts = partsAt(Date.UTC(2031, 0, 2));
     const issuedBefore = (await jobQueue.counts(INVOICE_ISSUED_QUEUE.name)).waiting;
     const invoicesBefore = await database.query('select 1 from invoices');
     let isCalling = true;
@@ -97,7 +117,7 @@ describePostgres('with a server', () => {
     await Promise.all(runners);
     // What was committed after its month was invoiced waits for the next one's end.
     for (let month = 0; month < 14; month += 1) {
-      await clock.advance(31 * 86_400_000);
+      await parts.clock.advance(31 * 86_400_000);
       await invoiceFinishedMonths(parts);
     }
     const invoices = (await listInvoices(database, companyId)).toSorted((one, other) =>
@@ -113,22 +133,13 @@ describePostgres('with a server', () => {
 
   test('P-29 an invoice that is paid fifty times at once posts its usage back once', async () => {
     const companyId = await addPostpaid();
-    const clock = createManualClock(Date.UTC(2030, 1, 2));
-    const sharedState = createInProcessState({ clock, log });
+    const parts = partsAt(Date.UTC(2030, 1, 2));
     await postAt(database, companyId, -7n, '2030-01-05T00:00:00Z');
-    await invoiceFinishedMonths({
-      database,
-      clock,
-      log,
-      sharedState,
-      jobQueue,
-      secrets: { newId },
-      terms: TERMS,
-    });
+    await invoiceFinishedMonths(parts);
     const [invoice] = await listInvoices(database, companyId);
     const pay = () =>
       database.transaction((transaction) =>
-        markInvoicePaid(transaction, { invoiceId: invoice?.id ?? '', paidAt: new Date(clock.now()) }),
+        markInvoicePaid(transaction, { invoiceId: invoice?.id ?? '', paidAt: new Date(parts.clock.now()) }),
       );
     const paid = await Promise.all(Array.from({ length: 50 }, pay));
     expect(paid.filter(({ outcome }) => outcome === 'settled')).toHaveLength(1);

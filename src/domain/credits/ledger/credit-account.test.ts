@@ -1,17 +1,16 @@
 import { expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { addCompany } from '../../accounts/company.ts';
-import { creditsAsNumber, creditsOfMicro, setCompanyBilling } from './credit-account.ts';
+import { creditsAsNumber, creditsOfMicro, setCompanyBilling, spendable } from './credit-account.ts';
 
 const { newId } = createSystemSecrets();
 const database = useDatabase();
 
 test('G-32 a change of the billing mode sets its credit line and version, and reports a line that is used up', async () => {
-  const owner = newId();
-  await addCompany(database, { id: owner, name: 'Acme', billingMode: 'PREPAID' });
+  const owner = await addTestCompany(database);
   await postAt(database, owner, -85n, '2030-01-05T00:00:00Z');
   const bill = (mode: 'PREPAID' | 'POSTPAID', limit: bigint | null) =>
     database.transaction((transaction) => setCompanyBilling(transaction, owner, mode, limit));
@@ -40,6 +39,14 @@ test('G-32 a change of the billing mode sets its credit line and version, and re
     [owner],
   );
   expect(company).toEqual({ billing_mode: 'PREPAID', credit_limit_micro: null });
+});
+
+test('the spendable amount is balance and credit line, within the range of shared state', () => {
+  const of = (balanceMicro: bigint, lineMicro: bigint | null) =>
+    spendable({ accountId: '', version: 1n, balanceMicro, lineMicro });
+  const most = Number.MAX_SAFE_INTEGER;
+  expect([of(-5n, 15n), of(-5n, null), of(2n ** 62n, 2n ** 62n)]).toEqual([10, most, most]);
+  expect([of(-5n, 0n), of(-(2n ** 62n), 0n)]).toEqual([-5, -most]);
 });
 
 test('an amount is the same decimal as text and as a JSON number', () => {

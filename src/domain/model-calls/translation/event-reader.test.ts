@@ -37,12 +37,6 @@ test.each(['\n', '\r', '\r\n'])('lines that end with %j are read alike, wherever
   }
 });
 
-test('an event ends with the \\r of its blank line, and the following \\n starts no other', () => {
-  const reader = createEventReader(ROOMY);
-  expect(reader.push(bytes('data: a\r\n\r'))).toEqual([{ name: null, data: 'a' }]);
-  expect(reader.push(bytes('\ndata: b\r\r'))).toEqual([{ name: null, data: 'b' }]);
-});
-
 test('an event that never ends is too large, even if its lines are empty', () => {
   for (const line of ['data: x\n', 'data:\n', 'data\n', 'x']) {
     const pieces = Array.from({ length: 200 }, () => bytes(line.repeat(10)));

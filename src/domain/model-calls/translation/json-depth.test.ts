@@ -17,7 +17,3 @@ test('brackets in strings, and in sequence, do not count', () => {
   expect(isTooDeep(`[${JSON.stringify(texts)},${nested(MOST_LEVELS)}]`)).toBe(true);
   expect(isTooDeep(JSON.stringify(Array.from({ length: 2 * MOST_LEVELS }, () => [{}])))).toBe(false);
 });
-
-test('an unterminated string hides what follows: it is not JSON', () => {
-  expect(isTooDeep(`"${'['.repeat(MOST_LEVELS + 1)}`)).toBe(false);
-});

@@ -157,38 +157,36 @@ describe('calls of one wire to targets of another', () => {
     expect(sent).toEqual([]);
   });
 
-  test('tokens are counted by a target that can, and estimated for one that gets translated Messages', async () => {
-    const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] });
-    const asked = JSON.stringify({ model: 'one', messages: [{ role: 'user', content: 'Hi' }] });
-    const counted = await upstream.send(targetOf('anthropic'), callOf(asked, 'messages/count_tokens'));
-    expect(await readAll(counted.body)).toBe('{"input_tokens":7}');
-    expect(sent).toHaveLength(1);
-    const estimated = await upstream.send(targetOf('vllm'), callOf(asked, 'messages/count_tokens'));
-    expect([estimated.status, estimated.isOurs]).toEqual([200, true]);
-    expect(await readAll(estimated.body)).toMatch(/^\{"input_tokens":\d+\}$/);
-    const refused = await upstream.send(targetOf('vllm'), callOf('{"model":"one"}', 'messages/count_tokens'));
-    expect([refused.status, refused.isOurs]).toEqual([400, true]);
-    expect(sent).toHaveLength(1);
-  });
+  const COUNTED = { model: 'one', messages: [{ role: 'user', content: 'Hi' }] };
+  const vllm = wireOf({ ...TARGET, provider: 'vllm', responses: true, apiVersion: null, headers: {} }, 1);
 
-  test('the tokens of a response are counted by OpenAI, and estimated for every other target that gets Responses', async () => {
-    const pairs = translationPairs({ storesResponses: false });
-    const asked = JSON.stringify({ model: 'one', input: 'Hi', personality: 'friendly' });
-    const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] }, pairs);
-    const counted = await upstream.send(targetOf('openai'), callOf(asked, 'responses/input_tokens'));
-    expect(await readAll(counted.body)).toBe('{"input_tokens":7}');
-    expect(sent).toEqual([{ endpoint: 'responses/input_tokens', body: asked }]);
-    const vllm = wireOf({ ...TARGET, provider: 'vllm', responses: true, apiVersion: null, headers: {} }, 1);
-    const others = [targetOf('vllm'), targetOf('anthropic'), { ...TARGET, ...(vllm && { wire: vllm }) }];
-    for (const target of others) {
-      const { status, body } = await upstream.send(target, callOf(asked, 'responses/input_tokens'));
-      expect([status, await readAll(body)]).toEqual([
-        200,
-        expect.stringMatching(/^\{"object":"response.input_tokens","input_tokens":\d+\}$/),
-      ]);
-    }
-    expect(sent).toHaveLength(1);
-  });
+  test.each([
+    ['messages/count_tokens', COUNTED, 'anthropic', [targetOf('vllm')], /^\{"input_tokens":\d+\}$/],
+    [
+      'responses/input_tokens',
+      { model: 'one', input: 'Hi', personality: 'friendly' },
+      'openai',
+      [targetOf('vllm'), targetOf('anthropic'), { ...TARGET, ...(vllm && { wire: vllm }) }],
+      /^\{"object":"response.input_tokens","input_tokens":\d+\}$/,
+    ],
+  ] as const)(
+    'tokens are counted by a target that can, and estimated for every other: %s',
+    async (endpoint, request, provider, others, expected) => {
+      const pairs = translationPairs({ storesResponses: false });
+      const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] }, pairs);
+      const asked = JSON.stringify(request);
+      const counted = await upstream.send(targetOf(provider), callOf(asked, endpoint));
+      expect(await readAll(counted.body)).toBe('{"input_tokens":7}');
+      expect(sent).toEqual([{ endpoint, body: asked }]);
+      for (const target of others) {
+        const { status, isOurs, body } = await upstream.send(target, callOf(asked, endpoint));
+        expect([status, isOurs, await readAll(body)]).toEqual([200, true, expect.stringMatching(expected)]);
+      }
+      const refused = await upstream.send(targetOf('vllm'), callOf('{"model":"one"}', endpoint));
+      expect([refused.status, refused.isOurs]).toEqual([400, true]);
+      expect(sent).toHaveLength(1);
+    },
+  );
 
   test('what counts or compacts and is not there is no failure of the target: estimated, or a 400', async () => {
     const pairs = translationPairs({ storesResponses: false });
@@ -253,27 +251,20 @@ describe('calls of one wire to targets of another', () => {
     }
   });
 
-  test('the message of an error event is passed on before the stream breaks off', async () => {
-    const error = '{"type":"error","error":{"type":"overloaded_error"}}';
-    const { upstream } = translating({
-      reads: ['data: 1\n\n', `event: error\ndata: ${error}\n\n`, null],
-      contentType: 'text/event-stream',
-    });
-    const { body } = await upstream.send(targetOf('vllm'), callOf('body'));
-    expect(await readAll(body)).toEndWith(`event: error\ndata: ${error}\n\n[broken]`);
-  });
-
-  test('an error in a stream ends it after the events before it, through both translators too', async () => {
+  test('an error in a stream ends it after the events before it, through both translators too; its message is passed on', async () => {
+    const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n';
     for (const provider of ['vllm', 'anthropic']) {
-      const { upstream } = translating({
-        reads: ['data: 1\n\ndata: error\n\ndata: 2\n\n', null],
-        contentType: 'text/event-stream',
-      });
-      const { body } = await upstream.send(targetOf(provider), callOf('body'));
-      const said = await readAll(body);
-      expect(said).toContain('1<');
-      expect(said).toEndWith('[broken]');
-      expect(said).not.toContain('2<');
+      for (const [event, ending] of [
+        ['data: error\n\n', '[broken]'],
+        [error, `${error}[broken]`],
+      ]) {
+        const reads = [`data: 1\n\n${event}data: 2\n\n`, null];
+        const { upstream } = translating({ reads, contentType: 'text/event-stream' });
+        const said = await readAll((await upstream.send(targetOf(provider), callOf('body'))).body);
+        expect(said).toContain('1<');
+        expect(said).toEndWith(ending ?? '');
+        expect(said).not.toContain('2<');
+      }
     }
   });
 

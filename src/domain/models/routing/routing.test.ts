@@ -15,7 +15,8 @@ const PLAIN = { retries: 0, retryStatuses: [], fallback: null, hedgeMs: null };
 
 function open(targets: readonly AliasTarget[], strategy: RoutingStrategy, isStream = false) {
   const clock = createManualClock();
-  const cooling = { isEmpty: () => true, untilMs: () => 0 };
+  const coolUntil = new Map<string, number>();
+  const cooling = { isEmpty: () => coolUntil.size === 0, untilMs: (id: string) => coolUntil.get(id) ?? 0 };
   const latency = createTargetLatency({ clock });
   const all = createTargetOrder({ clock, cooling, latency });
   const ids = new Set(targets.map(({ id }) => id));
@@ -25,14 +26,20 @@ function open(targets: readonly AliasTarget[], strategy: RoutingStrategy, isStre
       .order({ targets, routing: { ...PLAIN, strategy } }, draw, isStream)
       .map(({ id }) => id)
       .join('');
-  return { clock, latency, order, all };
+  const fail = (id: string, times: number) => {
+    for (let time = 0; time < times; time += 1) all.noteFailure(id);
+  };
+  const cool = (id: string, forMs: number) => void coolUntil.set(id, clock.now() + forMs);
+  return { clock, latency, order, all, fail, cool };
 }
+
+const THREE = [target('a'), target('b'), target('c')];
 
 describe('the order of targets', () => {
   test('in order: as listed, whatever the draw, those cooling down last', () => {
-    const { order, all } = open([target('a', 1), target('b', 1_000), target('c', 1)], 'order');
+    const { order, fail } = open([target('a', 1), target('b', 1_000), target('c', 1)], 'order');
     for (const draw of [0, 0.5, 0.999]) expect(order(draw)).toBe('abc');
-    for (let time = 0; time < 5; time += 1) all.noteFailure('a');
+    fail('a', 5);
     expect(order(0.5)).toBe('bca');
   });
 
@@ -60,8 +67,61 @@ describe('the order of targets', () => {
   });
 });
 
+describe('cooling down', () => {
+  test('the fifth failure in a row puts a target last for 10 seconds', async () => {
+    const { clock, order, fail } = open(THREE, 'weight');
+    fail('a', 4);
+    expect(order(0)).toBe('abc');
+    fail('a', 1);
+    expect([order(0), order(0.4), order(0.6)]).toEqual(['bca', 'bca', 'cba']);
+    await clock.advance(9_999);
+    expect(order(0)).toBe('bca');
+    await clock.advance(1);
+    expect(order(0)).toBe('abc');
+  });
+
+  test('after its cool-down one more failure is enough, one answer ends it', async () => {
+    const { clock, all, order, fail } = open(THREE, 'weight');
+    fail('a', 5);
+    await clock.advance(10_000);
+    fail('a', 1);
+    expect(order(0)).toBe('bca');
+    all.noteSuccess('a');
+    expect(order(0)).toBe('abc');
+    fail('a', 4);
+    all.noteSuccess('a');
+    fail('a', 4);
+    expect(order(0)).toBe('abc');
+  });
+
+  test('when all are cooling down, all are tried as usual', () => {
+    const { order, fail } = open(THREE, 'weight');
+    for (const id of ['a', 'b', 'c']) fail(id, 5);
+    expect(order(0.4)).toBe('bac');
+  });
+
+  test('G-15 targets that are cooling down come last, the one that is free first before the others', async () => {
+    const { clock, order, fail, cool } = open([...THREE, target('d')], 'weight');
+    cool('a', 30_000);
+    cool('b', 5_000);
+    fail('c', 5);
+    expect(order(0)).toBe('dbca');
+    await clock.advance(5_000);
+    expect([order(0), order(0.6)]).toEqual(['bdca', 'dbca']);
+    await clock.advance(25_000);
+    expect(order(0)).toBe('abcd');
+  });
+
+  test('the state of a removed target is removed', () => {
+    const { all, order, fail } = open(THREE, 'weight');
+    fail('a', 5);
+    all.keepOnly(new Set(['b', 'c']));
+    all.keepOnly(new Set(['a', 'b', 'c']));
+    expect(order(0)).toBe('abc');
+  });
+});
+
 describe('by latency', () => {
-  const THREE = [target('a'), target('b'), target('c')];
   const CALM = 0.5;
 
   test('each target is measured once, and then the fastest gets the calls', () => {
@@ -103,18 +163,6 @@ describe('by latency', () => {
     latency.note('a', false, 100);
     expect([order(CALM), order(CALM)]).toEqual(['ba', 'ab']);
     latency.note('b', false, 20);
-    expect(order(CALM)).toBe('ba');
-  });
-
-  test('an answer of long ago counts less than one of now, and no single one decides', async () => {
-    const { order, latency, clock } = open([target('a'), target('b')], 'latency');
-    latency.note('a', false, 100);
-    latency.note('b', false, 150);
-    latency.note('a', false, 300);
-    expect(order(CALM)).toBe('ab');
-    await clock.advance(10_000);
-    latency.note('b', false, 150);
-    latency.note('a', false, 300);
     expect(order(CALM)).toBe('ba');
   });
 

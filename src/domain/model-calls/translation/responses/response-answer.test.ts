@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import OpenAI from 'openai';
 import type { JsonObject } from '../../../../ports/json-object.ts';
 import type { AnswerTranslation } from '../translator.ts';
 import { createResponsesToChat } from './responses-to-chat.ts';
@@ -247,14 +246,7 @@ describe('a complete answer', () => {
 
   test('an empty one has an empty message; anything that is not a chat completion is no answer', () => {
     expect(wholeMessage({ content: '' })?.output).toMatchObject([{ content: [{ text: '' }] }]);
-    for (const chat of [
-      null,
-      'text',
-      {},
-      { choices: [] },
-      { choices: [{}] },
-      { choices: [{ message: 'x' }] },
-    ]) {
+    for (const chat of [null, {}, { choices: [] }, { choices: [{}] }, { choices: [{ message: 'x' }] }]) {
       expect(whole(chat)).toBeNull();
     }
     expect(answerOf().whole(new TextEncoder().encode('{"choices'))).toBeNull();
@@ -439,50 +431,5 @@ describe('a stream', () => {
     const chunk = JSON.stringify(delta({ content: 'x'.repeat(4 * 1024 * 1024) }));
     const answers = Array.from({ length: 10 }, () => stream.event(null, chunk));
     expect(answers.at(-1)).toBe('failed');
-  });
-});
-
-describe("OpenAI's own client", () => {
-  function clientOf(body: () => string, contentType: string) {
-    const answer = async () => new Response(body(), { headers: { 'content-type': contentType } });
-    const fetch = Object.assign(answer, { preconnect: () => {} });
-    return new OpenAI({ apiKey: 'k', baseURL: 'http://gateway.test', fetch, maxRetries: 0 });
-  }
-
-  test('reads a stream of reasoning, text and calls to its final response', async () => {
-    const chunks = [
-      delta({ reasoning_content: 'Hm.' }),
-      delta({ content: 'I ' }),
-      delta({ content: 'look.' }),
-      delta({ tool_calls: [piece(0, { name: 'weather', arguments: '{"city":' }, 'a')] }),
-      delta({ tool_calls: [piece(1, { name: 'apply_patch', arguments: '{"input":"*"}' }, 'b')] }),
-      delta({ tool_calls: [piece(0, { arguments: '"Rome"}' })] }),
-      finish('tool_calls'),
-      { choices: [], usage },
-    ];
-    const tools = [weather, { type: 'custom', name: 'apply_patch' }];
-    const client = clientOf(() => streamText(chunks, { tools, stream: true }), 'text/event-stream');
-    const stream = client.responses.stream({ model: 'alias', input: 'Hello' });
-    let text = '';
-    for await (const event of stream) if (event.type === 'response.output_text.delta') text += event.delta;
-    const response = await stream.finalResponse();
-    expect(text).toBe('I look.');
-    expect(response.output_text).toBe('I look.');
-    expect(response.output.map(({ type }) => type)).toEqual([
-      'reasoning',
-      'message',
-      'function_call',
-      'custom_tool_call',
-    ]);
-    expect(response.output[2]).toMatchObject({ name: 'weather', arguments: '{"city":"Rome"}' });
-    expect(response.usage).toEqual(responseUsage);
-  });
-
-  test('reads a whole answer', async () => {
-    const chat = { choices: [{ message: { content: 'Hi.' }, finish_reason: 'stop' }], usage };
-    const client = clientOf(() => JSON.stringify(whole(chat)), 'application/json');
-    const response = await client.responses.create({ model: 'alias', input: 'Hello' });
-    expect(response.output_text).toBe('Hi.');
-    expect(response.status).toBe('completed');
   });
 });

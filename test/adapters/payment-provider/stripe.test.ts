@@ -1,19 +1,22 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createStripeProvider } from '../../../src/adapters/payment-provider/stripe.ts';
 import type { ProviderFailure } from '../../../src/ports/payment-provider.ts';
+import { done } from '../../contracts/payment-provider.contract.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createRecordingLog } from '../../doubles/recording-log.ts';
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
-const asked: { method: string; path: string; headers: Headers; body: string }[] = [];
+const asked: { method: string; path: string; query: object; headers: Headers; body: string }[] = [];
 let answers: Answer[] = [];
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
   async fetch(request) {
-    const { pathname: path } = new URL(request.url);
-    asked.push({ method: request.method, path, headers: request.headers, body: await request.text() });
+    const { method, headers } = request;
+    const { pathname: path, searchParams } = new URL(request.url);
+    const query = Object.fromEntries(searchParams);
+    asked.push({ method, path, query, headers, body: await request.text() });
     return (await answers.shift()?.(request)) ?? Response.json({ id: 'prod_1', object: 'product' });
   },
 });
@@ -102,55 +105,20 @@ test('a checkout charges the price in its own currency, also where the provider 
 });
 
 describe('a failure has its reason and the provider’s own message', () => {
-  test('a rejected request', async () => {
-    const error = {
-      type: 'invalid_request_error',
-      code: 'parameter_missing',
-      message: 'Missing required param: name.',
-    };
-    expect(await failure(refusing(400, error))).toEqual({
-      reason: 'refused',
-      message: 'Missing required param: name.',
-      code: 'parameter_missing',
-    });
+  test.each([
+    [400, 'parameter_missing', 'refused'],
+    [402, 'card_declined', 'refused'],
+    [404, 'resource_missing', 'not-found'],
+    [400, 'resource_missing', 'not-found'],
+    [429, 'rate_limit', 'rate-limited'],
+    [409, 'idempotency_key_in_use', 'unavailable'],
+    [500, 'internal', 'unavailable'],
+  ] as const)('%d %s is %s', async (status, code, reason) => {
+    const error = { type: code === 'internal' ? 'api_error' : 'invalid_request_error', code, message: 'No.' };
+    expect(await failure(refusing(status, error))).toEqual({ reason, message: 'No.', code });
   });
 
-  test('an unknown object, in a path and in a parameter', async () => {
-    const error = {
-      type: 'invalid_request_error',
-      code: 'resource_missing',
-      message: "No such product: 'x'",
-    };
-    expect(await failure(refusing(404, error))).toMatchObject({ reason: 'not-found' });
-    expect(await failure(refusing(400, error))).toMatchObject({
-      reason: 'not-found',
-      message: error.message,
-      code: 'resource_missing',
-    });
-  });
-
-  test('a declined card', async () => {
-    const error = { type: 'card_error', code: 'card_declined', message: 'Your card was declined.' };
-    expect(await failure(refusing(402, error))).toEqual({
-      reason: 'refused',
-      message: 'Your card was declined.',
-      code: 'card_declined',
-    });
-  });
-
-  test('too many requests', async () => {
-    const error = {
-      type: 'invalid_request_error',
-      code: 'rate_limit',
-      message: 'Request rate limit exceeded.',
-    };
-    expect(await failure(refusing(429, error))).toMatchObject({ reason: 'rate-limited', code: 'rate_limit' });
-  });
-
-  test('its own errors, a key still in progress, and a response that is not JSON', async () => {
-    const error = { type: 'api_error', message: 'Sorry.' };
-    expect(await failure(refusing(500, error))).toMatchObject({ reason: 'unavailable', message: 'Sorry.' });
-    expect(await failure(refusing(409, error))).toMatchObject({ reason: 'unavailable' });
+  test('a response that is not JSON', async () => {
     expect(await failure(() => new Response('<html>'))).toMatchObject({ reason: 'unavailable' });
   });
 
@@ -190,12 +158,6 @@ describe('time and retries are bounded', () => {
     expect(asked).toHaveLength(4);
   });
 
-  test('a rejected request is not retried', async () => {
-    answers = [refusing(400, { type: 'invalid_request_error', message: 'No.' })];
-    await provider({ maxRetries: 2 }).createProduct(product, 'key-4');
-    expect(asked).toHaveLength(1);
-  });
-
   test('headers that do not arrive, and a body that does not end', async () => {
     const { promise: never } = Promise.withResolvers<Response>();
     const quick = provider({ timeoutMs: 100 });
@@ -204,6 +166,34 @@ describe('time and retries are bounded', () => {
     const endless = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{')) });
     answers = [() => new Response(endless, { headers: { 'content-type': 'application/json' } })];
     expect(await quick.createProduct(product, 'key-6')).toMatchObject({ failure: { reason: 'unavailable' } });
+  });
+});
+
+const LINES = { object: 'list', has_more: true, data: [{ id: 'il_1', object: 'line_item', amount: 1_000 }] };
+const NOTES = {
+  ...{ object: 'list', has_more: false },
+  data: [{ id: 'cn_1', object: 'credit_note', refund: { id: 're_1', amount: 600 }, voided_at: null }],
+};
+
+describe('lists in the provider’s documented format', () => {
+  test('P-22 lines of an invoice: one page as requested, every field unchanged', async () => {
+    answers = [() => Response.json(LINES)];
+    const invoiceId = 'in_1MtHbELkdIwHu7ixl4OzzPMv';
+    const listed = done(await provider().listInvoiceLines(invoiceId, { limit: 1, after: 'il_before' }));
+    expect(listed.hasMore).toBe(true);
+    expect(listed.items.map((line) => ({ ...line }))).toEqual(LINES.data);
+    const query = { limit: '1', starting_after: 'il_before' };
+    expect(asked).toMatchObject([{ path: `/v1/invoices/${invoiceId}/lines`, query }]);
+  });
+
+  test('P-22 credit notes: since a second, with their refunds expanded, every field unchanged', async () => {
+    answers = [() => Response.json(NOTES)];
+    const listed = done(await provider().listCreditNotes({ sinceMs: 1_681_000_000_999, limit: 100 }));
+    expect(listed.hasMore).toBe(false);
+    expect(listed.items.map((note) => ({ ...note }))).toEqual(NOTES.data);
+    expect(asked.map(({ path }) => path)).toEqual(['/v1/credit_notes']);
+    const query = { 'created[gte]': '1681000000', 'expand[0]': 'data.refund', limit: '100' };
+    expect(asked[0]?.query).toEqual(query);
   });
 });
 
