@@ -4,7 +4,7 @@ import { useDatabase } from '../../test/setup/use-database.ts';
 import { type BudgetsOptions, playBudgets } from './play-budgets.ts';
 
 /** About four seconds of a core. `npm run simulate -- --budgets` plays as much as there is time for. */
-const SHARED: BudgetsOptions = { seed: 17, steps: 80, isDeferred: false, cacheShareMillionths: 333_333 };
+const SHARED: BudgetsOptions = { seed: 17, steps: 140, isDeferred: false, cacheShareMillionths: 333_333 };
 const DEFERRED: BudgetsOptions = { seed: 5, steps: 70, isDeferred: true, cacheShareMillionths: 0 };
 
 const database = useDatabase();

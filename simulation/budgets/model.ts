@@ -38,6 +38,7 @@ export type Refusal =
   | 'UNAUTHENTICATED'
   | 'COMPANY_SUSPENDED'
   | 'INSUFFICIENT_CREDITS'
+  | 'CREDITS_HELD'
   | 'KEY_SPENDING_LIMIT'
   | 'BUDGET_EXCEEDED';
 
@@ -106,16 +107,19 @@ export class MoneyModel {
     if (holds === null) return null;
     const account = key.payer ?? COMPANY;
     const line = key.payer === null ? this.line : 0;
-    if (line !== null && this.balance(account) + line - this.held(account) <= 0)
-      return 'INSUFFICIENT_CREDITS';
+    const level = line === null ? Number.POSITIVE_INFINITY : this.balance(account) + line;
+    if (level <= 0) return 'INSUFFICIENT_CREDITS';
+    if (level - this.held(account) <= 0) return 'CREDITS_HELD';
     const month = monthOf(atMs);
     if (key.limit !== null) {
-      const used = this.spentOf('KEY', key.root, month) + this.heldFor(limitName(key, month));
-      if (used >= key.limit) return 'KEY_SPENDING_LIMIT';
+      const spent = this.spentOf('KEY', key.root, month);
+      if (spent >= key.limit) return 'KEY_SPENDING_LIMIT';
+      if (spent + this.heldFor(limitName(key, month)) >= key.limit) return 'CREDITS_HELD';
     }
     for (const { scope, subject, most } of this.hardBudgetsOf(call)) {
-      const used = this.spentOf(scope, subject, month) + this.heldFor(`${scope} ${month} ${subject}`);
-      if (used >= most) return 'BUDGET_EXCEEDED';
+      const spent = this.spentOf(scope, subject, month);
+      if (spent >= most) return 'BUDGET_EXCEEDED';
+      if (spent + this.heldFor(`${scope} ${month} ${subject}`) >= most) return 'CREDITS_HELD';
     }
     return null;
   }

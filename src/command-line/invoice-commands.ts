@@ -11,13 +11,9 @@ import {
 } from '../domain/credits/invoices/invoice.ts';
 import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoices/monthly-invoices.ts';
 import { monthNamed, monthOf } from '../domain/credits/invoices/postpaid-usage.ts';
-import {
-  creditsOfMicro,
-  microOfCredits,
-  publishLevel,
-  setCompanyBilling,
-} from '../domain/credits/ledger/credit-account.ts';
+import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/ledger/credit-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
+import { setBilling } from '../domain/payments/assign-plan.ts';
 import { settleByHand } from '../domain/payments/postpaid-invoices.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
@@ -143,13 +139,17 @@ export const setBillingCommand: Command = {
       return EXIT_USAGE;
     }
     const changed = await database.transaction((transaction) =>
-      setCompanyBilling(transaction, companyId, mode, lineMicro ?? null),
+      setBilling(transaction, companyId, mode, lineMicro ?? null),
     );
     if (changed.outcome === 'no-such-company') {
       return complainOfNoCompany(terminal, companyId);
     }
     if (changed.outcome === 'wrong-limit') {
       terminal.complain(`--line: ${changed.problem}`);
+      return EXIT_FAILED;
+    }
+    if (changed.outcome === 'subscribed') {
+      terminal.complain(changed.message);
       return EXIT_FAILED;
     }
     await publishLevel(sharedState, changed.level);

@@ -99,6 +99,7 @@ const CALLS: readonly RefusalName[] = [
   'planLimitExceeded',
   'keySpendingLimit',
   'insufficientCredits',
+  'creditsHeld',
   'tooLarge',
   'tooSlow',
 ];

@@ -30,6 +30,12 @@ export type ModelEndpoint =
   | 'messages'
   | 'messages/count_tokens';
 
+/**
+ * Where chat completions count reasoning. `beside`: in `reasoning_tokens`, which `completion_tokens` does not include. `in-total`: only within `total_tokens`, as what
+ * prompt and completion leave of it. `by-numbers`: within `completion_tokens`, unless the numbers say otherwise.
+ */
+export type ReasoningCount = 'by-numbers' | 'beside' | 'in-total';
+
 /** The dialect of a target's provider. */
 export interface TargetWire {
   /** The name of its preset: `openai`, `anthropic`, `azure`, `ollama`, `vllm` and others. */
@@ -48,8 +54,7 @@ export interface TargetWire {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` may be sent. */
   readonly hasStreamOptions: boolean;
-  /** Whether chat completions report reasoning only within `total_tokens`: what prompt and completion leave of it. */
-  readonly totalHasReasoning: boolean;
+  readonly reasoning: ReasoningCount;
   /** The alias's limit of output tokens, used if the provider requires one and the call has none. */
   readonly maxOutputTokens: number;
 }

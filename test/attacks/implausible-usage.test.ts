@@ -13,8 +13,8 @@ import { useResource } from '../setup/use-resource.ts';
 /** At 1 micro-credit a prompt token and 4 a completion token this is 45 billion credits. */
 const ABSURD = Number.MAX_SAFE_INTEGER;
 const USAGE = { prompt_tokens: ABSURD, completion_tokens: ABSURD, total_tokens: ABSURD };
-const PROMPT_BOUND = 200_000n;
-const COMPLETION_BOUND = 16_384n;
+const PROMPT_BOUND = 2_000_000n;
+const COMPLETION_BOUND = 262_144n;
 /** What one answer to one prompt can cost at most. */
 const MOST_MICRO = PROMPT_BOUND + 4n * COMPLETION_BOUND;
 const chat = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 10 };
@@ -60,7 +60,7 @@ describe('a provider that reports more usage than a call can have', () => {
     ]);
     const inputs = { model: 'svc/embed-default', input: ['a', 'b', 'c'] };
     // At a tenth of a micro-credit a token.
-    expect(await costOf(() => send('/embeddings', inputs))).toEqual([2_458n, 1]);
+    expect(await costOf(() => send('/embeddings', inputs))).toEqual([600_000n, 1]);
     const stream = chunk('', { choices: [], usage: USAGE });
     gateway.upstream.answer(() => streamOf(chunk('Hi'), stream, done));
     expect(await costOf(() => send('/chat/completions', { ...chat, stream: true }))).toEqual([MOST_MICRO, 1]);
@@ -97,12 +97,12 @@ describe('a provider that reports more usage than a call can have', () => {
     const tokens = { promptTokens: ABSURD, cachedTokens: 0, completionTokens: 0 };
     const usage = { tokens, targetId: 't', reason: null, answeredAtMs: null, prompts: 3 };
     const charge = () => database.transaction((transaction) => call.charge(transaction, usage));
-    expect(await costOf(charge)).toEqual([2_458n, 1]);
+    expect(await costOf(charge)).toEqual([600_000n, 1]);
   });
 
   test('takes no tokens per minute from the key beyond what a call can use', async () => {
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
-    const { rawKey } = await gateway.mint({ tokensPerMinute: 500_000 });
+    const { rawKey } = await gateway.mint({ tokensPerMinute: 5_000_000 });
     const url = `${gateway.url}/chat/completions`;
     const first = await post(url, rawKey, chat);
     expect(first.status).toBe(200);
@@ -122,11 +122,23 @@ describe('a provider that reports more usage than a call can have', () => {
     }
   });
 
-  test('the bounds are those of the alias', async () => {
+  test('G-28 a long answer of a reasoning model is charged whole, also where nothing names so long a maximum', async () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 50_000, total_tokens: 50_010 };
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage })));
+    for (const max_tokens of [50_000, undefined]) {
+      expect(await costOf(() => send('/chat/completions', { ...chat, max_tokens }))).toEqual([200_010n, 0]);
+    }
+    const longer = { prompt_tokens: 10, completion_tokens: 300_000, total_tokens: 300_010 };
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: longer })));
+    const asked = { ...chat, max_tokens: 300_000 };
+    expect(await costOf(() => send('/chat/completions', asked))).toEqual([1_200_010n, 0]);
+  });
+
+  test('the bounds are those of the alias, if they are not below what is plausible', async () => {
     const config = { 'svc/chat-default': { context_length: 1_000, max_output_tokens: 100 } };
     await applyModelConfig(gateway.catalogue, config);
     await until(() => gateway.models.find('svc/chat-default')?.contextLength === 1_000);
     gateway.upstream.answer(() => Response.json(chatAnswer({ usage: USAGE })));
-    expect(await costOf(() => send('/chat/completions', chat))).toEqual([1_400n, 1]);
+    expect(await costOf(() => send('/chat/completions', chat))).toEqual([1_000n + 4n * COMPLETION_BOUND, 1]);
   });
 });

@@ -75,7 +75,7 @@ describeServers('holds of several gateway processes on PostgreSQL and Redis', ()
     expect(admitted).toBeGreaterThanOrEqual(AFFORDABLE);
     expect(admitted).toBeLessThanOrEqual(AFFORDABLE + 1);
     expect(left).toBeGreaterThanOrEqual(-estimateMicro);
-    expect(statuses.filter((status) => status === 402)).toHaveLength(CALLS - admitted);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(CALLS - admitted);
     expect(statuses.filter((status) => status === 200)).toHaveLength(admitted);
   });
 });

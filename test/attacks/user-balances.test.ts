@@ -91,7 +91,7 @@ describe('a key that a member pays for', () => {
     await grant(bob, COST / 2);
     const statuses = await Promise.all(Array.from({ length: 12 }, () => statusOf(rawKey)));
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    expect(statuses.filter((status) => status === 402)).toHaveLength(11);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(11);
     expect((await balanceOf(bob))?.credits).toBe(-COST / 2);
     await grant(bob, 1);
     expect(await statusOf(rawKey)).toBe(200);

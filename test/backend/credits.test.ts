@@ -4,6 +4,7 @@ import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend, type Person } from './backend-under-test.ts';
+import { makeMoneyOf } from './money-of-a-company.ts';
 
 const ADJUST = `mutation($companyId: ID!, $credits: Float!, $key: String!) {
   adjustCredits(companyId: $companyId, credits: $credits, reason: "a gift", idempotencyKey: $key) {
@@ -45,6 +46,20 @@ describe('a company’s credits', () => {
     );
     await backend.database.query('reset enable_seqscan');
     expect(JSON.stringify(plan)).toContain('credit_transactions_not_usage');
+  });
+
+  test('P-19 a super admin reads those of any company; for others it does not exist', async () => {
+    const { companyId, refusal } = await admin();
+    const { superAdmin } = backend.people;
+    await superAdmin.ask(ADJUST, { companyId, credits: 4, key: `read ${companyId}` });
+    const query = (id: string) => `{ creditTransactions(companyId: "${id}") { nodes { type credits } } }`;
+    const nodes = [{ type: 'ADJUSTMENT', credits: 4 }];
+    expect(await superAdmin.ask(query(companyId))).toEqual({ creditTransactions: { nodes } });
+    const statement = `{ creditStatement(companyId: "${companyId}", from: "2001-01-01", to: "2040-01-01") }`;
+    expect(JSON.stringify(await superAdmin.ask(statement))).toContain('ADJUSTMENT');
+    expect((await refusal(query(backend.companies.other))).extensions.code).toBe('NOT_FOUND');
+    const never = '019a0000-0000-7000-8000-00000000dead';
+    expect((await superAdmin.refusal(query(never))).extensions.code).toBe('NOT_FOUND');
   });
 
   test('P-19 an idempotency key adjusts once; the same key for something else is CONFLICT', async () => {
@@ -132,6 +147,31 @@ describe('the billing mode of a company', () => {
     }
     const never = { ...wanted, id: '019a0000-0000-7000-8000-00000000dead' };
     expect((await superAdmin.refusal(BILLING, never)).extensions.code).toBe('NOT_FOUND');
+  });
+
+  test('P-29 beside a subscription a company is not invoiced, and a company that is invoiced does not subscribe', async () => {
+    const { companyId: id, ask, refusal } = await admin();
+    const { superAdmin } = backend.people;
+    await makeMoneyOf(backend, id);
+    const refused = await superAdmin.refusal(BILLING, { id, mode: 'POSTPAID' });
+    expect([refused.extensions.code, refused.message]).toEqual([
+      'CONFLICT',
+      expect.stringContaining('Cancel the subscription'),
+    ]);
+    expect(await ask('{ company { billingMode } }')).toEqual({ company: { billingMode: 'PREPAID' } });
+    const { database } = backend;
+    await database.query(
+      "update subscriptions set status = 'CANCELED', is_active = false where company_id = $1",
+      [id],
+    );
+    await superAdmin.ask(BILLING, { id, mode: 'POSTPAID' });
+    const [plan] = await database.query<{ id: string }>(
+      `update plans set provider_price_id = 'price_of_theirs' where id = (
+         select plan_id from subscriptions where company_id = $1) returning id`,
+      [id],
+    );
+    const subscribe = 'mutation($plan: ID!) { createSubscriptionCheckout(planId: $plan) { url } }';
+    expect((await refusal(subscribe, { plan: plan?.id })).message).toContain('monthly invoice');
   });
 });
 

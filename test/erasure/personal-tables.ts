@@ -66,7 +66,14 @@ export const OF_NOBODY: readonly Tables[] = [
   {
     what: 'money, which is stored as long as books are',
     tables: [
-      ...['cash_entries', 'charge_refunds', 'credit_accounts', 'credit_alerts', 'credit_lots'],
+      ...[
+        'balance_uses',
+        'cash_entries',
+        'charge_refunds',
+        'credit_accounts',
+        'credit_alerts',
+        'credit_lots',
+      ],
       ...['credit_pack_purchases', 'credit_transactions', 'failed_payments', 'failed_refunds', 'invoices'],
       ...['key_months', 'old_ledger_seals', 'payment_disputes', 'payment_reconciliation', 'plan_grant_lines'],
       ...['plan_grants', 'postpaid_spans', 'postpaid_terms', 'provider_events', 'subscription_checkouts'],

@@ -58,8 +58,9 @@ describe('402, a company without credits', () => {
     const end = await startCall(narrow, rawKey);
     expect(await narrow.credits.held()).toBe(HELD_MICRO);
     const refused = await refusalOf(send(narrow, rawKey));
-    expect(refused).toMatchObject({ status: 402, code: 'INSUFFICIENT_CREDITS' });
-    expect(refused.message).toContain('still running');
+    expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error', code: 'CREDITS_HELD' });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.message).toContain('the credits of your company is held by calls that are still running');
     await end();
     expect(await narrow.credits.held()).toBe(0);
     expect((await send(narrow, rawKey)).status).toBe(200);
@@ -85,8 +86,8 @@ describe('403, a key at its monthly limit', () => {
     const { rawKey } = await gateway.mint(limit);
     const end = await startCall(gateway, rawKey);
     const refused = await refusalOf(send(gateway, rawKey));
-    expect(refused).toMatchObject({ status: 403, code: 'KEY_SPENDING_LIMIT' });
-    expect(refused.message).toContain('still running');
+    expect(refused).toMatchObject({ status: 429, code: 'CREDITS_HELD' });
+    expect(refused.message).toContain("key's monthly spending limit of 0.000052 credits is held");
     await end();
     expect((await send(gateway, rawKey)).status).toBe(200);
   });
@@ -104,7 +105,7 @@ describe('credits while the database is unavailable', () => {
     // Each has ended and none is charged yet: only their holds say that the balance is spoken for.
     for (let call = 0; call < 2; call += 1) expect((await send(gateway, rawKey)).status).toBe(200);
     expect(await gateway.credits.held()).toBe(HELD_MICRO * 2);
-    expect((await refusalOf(send(gateway, rawKey))).status).toBe(402);
+    expect(await refusalOf(send(gateway, rawKey))).toMatchObject({ status: 429, code: 'CREDITS_HELD' });
     gateway.outage.isUnavailable = false;
     await until(async () => (await gateway.credits.held()) === 0);
     expect((await gateway.credits.level()).balanceMicro).toBe(before - COST_MICRO * 2n);

@@ -84,6 +84,12 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
   'requests a minute': { ...limited, key: { requestsPerMinute: 1 }, arrange: useUp },
   'tokens a minute': { ...limited, key: { tokensPerMinute: 70 }, arrange: useUp },
   'calls in flight': { ...limited, key: { maxCallsInFlight: 1 }, arrange: keepOneRunning },
+  'credits that a running call holds': {
+    ...limited,
+    code: 'CREDITS_HELD',
+    key: { monthlySpendingLimitMicro: 1n },
+    arrange: keepOneRunning,
+  },
   'a model without a provider': { ...unavailable, asked: { ...CHAT, model: 'svc/chat-premium' } },
   'a provider that is down': { ...unavailable, arrange: () => answerWith(500) },
   'a provider at its rate limit': {

@@ -380,6 +380,7 @@ export const tableOwners: readonly TableOwner[] = [
         'plan_grants',
         'plan_grant_lines',
         'charge_refunds',
+        'balance_uses',
       ],
       ...['failed_payments', 'provider_events', 'payment_reconciliation'],
       ...['payment_disputes', 'failed_refunds', 'cash_entries'],

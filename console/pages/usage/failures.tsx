@@ -164,6 +164,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'upstream-too-large': 'The provider’s answer was too large',
   'unreadable-document': 'The document could not be read',
   INSUFFICIENT_CREDITS: 'There were no credits left',
+  CREDITS_HELD: 'Running calls held the credits that were left',
   BLOCKED_BY_HOOK: 'A policy of the operator blocked the call',
   KEY_SPENDING_LIMIT: 'The key had reached its monthly spending limit',
   BUDGET_EXCEEDED: 'A monthly budget was used up',
@@ -186,6 +187,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** What the user can do about it, if anything. */
 const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
   INSUFFICIENT_CREDITS: { href: '/billing', name: 'Buy credits' },
+  CREDITS_HELD: { href: '/billing', name: 'Buy credits' },
   KEY_SPENDING_LIMIT: { href: '/keys', name: 'Raise its limit' },
   BUDGET_EXCEEDED: { href: '/budgets', name: 'See the budgets' },
   PLAN_LIMIT_EXCEEDED: { href: '/billing', name: 'See the invoices' },

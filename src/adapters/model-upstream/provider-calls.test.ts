@@ -11,7 +11,7 @@ const WIRE: TargetWire = {
   apiVersion: null,
   maxTokensName: 'max_tokens',
   hasStreamOptions: true,
-  totalHasReasoning: false,
+  reasoning: 'by-numbers',
   maxOutputTokens: 1_000,
 };
 

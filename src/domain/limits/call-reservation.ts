@@ -49,6 +49,8 @@ interface ReservationParts {
   readonly noteUnsettled: UnsettledNotice;
   readonly settleTogether: SettleTogether;
   readonly running: Pick<RunningHolds, 'add' | 'remove'>;
+  /** Called when credits are released; the promise is settled once they are. */
+  readonly onReleased: (released: Promise<void>) => void;
 }
 
 type SettleTogether = (state: SharedState, tag: string, settlements: readonly Settlement[]) => Promise<void>;
@@ -103,6 +105,7 @@ class HeldReservation implements CallReservation, HoldingCall {
       for (const level of levels) repeatable.push(settlementOf(level));
     }
     const givenBack = this.#giveBack(once, repeatable);
+    if (!(levels instanceof Promise) && credits.length > 0) this.#parts.onReleased(givenBack);
     return isCountedAhead ? DONE : givenBack;
   }
 
@@ -156,7 +159,12 @@ class HeldReservation implements CallReservation, HoldingCall {
     try {
       const levels = await committed;
       this.#stopRenewing();
-      await this.#giveBack([], [...this.#parts.credits.map(released), ...levels.map(settlementOf)]);
+      const givenBack = this.#giveBack(
+        [],
+        [...this.#parts.credits.map(released), ...levels.map(settlementOf)],
+      );
+      this.#parts.onReleased(givenBack);
+      await givenBack;
     } catch {
       // The cost is no longer known, so the holds expire.
       this.#stopRenewing();

@@ -183,7 +183,7 @@ describe('limits of keys and addresses', () => {
     const holds = [{ ...UNREAD, read: async () => null }];
     expect((await limits.reserve(key, 'c2', 10, holds)).outcome).toBe('admitted');
     expect((await limits.reserve(key, 'c3', 10, holds)).outcome).toBe('admitted');
-    expect(await limits.reserve(key, 'c4', 10, holds)).toMatchObject({ outcome: 'not-payable', level: 900 });
+    expect(await limits.reserve(key, 'c4', 10, holds)).toMatchObject({ outcome: 'held', level: 900 });
     const other = { ...key, companyId: 'company-2' };
     expect((await limits.reserve(other, 'c5', 10, holds)).outcome).toBe('unknown-level');
   });
@@ -381,7 +381,7 @@ describe('credits that a call holds', () => {
       await ended.end(0, committed.promise);
       expect(await held()).toBe(200);
       // Nothing is deferred: it was requested once, and the call stays refused.
-      expect((await start(1)).outcome).toBe('not-payable');
+      expect((await start(1)).outcome).toBe('held');
       expect(deferred.asked).toBe(1);
       deferred.charge = async () => {
         committed.resolve(charge(30));
@@ -414,7 +414,7 @@ describe('credits that a call holds', () => {
       await call.end(0, committed.promise);
       for (let n = 0; n < 20; n += 1) await clock.advance(30_000);
       expect(await held()).toBe(100);
-      expect((await start(1)).outcome).toBe('not-payable');
+      expect((await start(1)).outcome).toBe('held');
       committed.resolve(charge(40));
       await clock.advance(0);
       expect(await held()).toBe(0);
@@ -447,7 +447,7 @@ describe('credits that a call holds', () => {
       await clock.advance(5_001);
       expect((await start(40)).outcome).toBe('admitted');
       expect(steppedBack).toEqual([{ tag: 'company-1', level: 'balance', knownVersion: 6, readVersion: 2 }]);
-      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 30 });
+      expect(await start(1)).toMatchObject({ outcome: 'held', level: 30 });
     });
 
     test('whose late charges of running calls do not undo what was committed since', async () => {
@@ -480,7 +480,7 @@ describe('credits that a call holds', () => {
       const before = await begin(100);
       outage.shared = true;
       const during = await begin(100);
-      expect((await start(1)).outcome).toBe('not-payable');
+      expect((await start(1)).outcome).toBe('held');
       await during.end(0, charge(50));
       expect((await start(1)).outcome).toBe('admitted');
       outage.shared = false;

@@ -28,6 +28,7 @@ import {
   type CompanyLimitName,
   companyLimits,
 } from './company-ceilings.ts';
+import { createHoldQueue } from './hold-queue.ts';
 import { createKeyLeases } from './key-leases.ts';
 import { NOTHING_UNUSED, type Slot, type UnusedCounts } from './lease.ts';
 import { type CountRequest, createRequestCount } from './request-count.ts';
@@ -62,8 +63,10 @@ interface CallMarks {
 type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
   | { outcome: 'refused'; by: KeyLimitName; retryAfterMs: number; allowances: KeyAllowances }
-  /** The level is at or below zero, or running calls hold all of it. */
+  /** The level is at or below zero, or does not cover what this call must hold. */
   | { outcome: 'not-payable'; hold: CreditHold; level: number; allowances: KeyAllowances }
+  /** Running calls hold what the level has, and none of them ended in time. */
+  | { outcome: 'held'; hold: CreditHold; level: number; retryAfterMs: number; allowances: KeyAllowances }
   /** A level is unknown and cannot be read. */
   | { outcome: 'unknown-level' };
 
@@ -94,6 +97,8 @@ interface LimitsParts extends StatePlaceParts {
   /** For shared state on another machine or with many clients: frequent calls are counted ahead. */
   readonly countsAhead?: boolean;
   readonly onSteppedBack?: (back: LevelSteppedBack) => void;
+  /** How long a call waits for credits that other calls hold. Default: not at all. */
+  readonly holdWaitMs?: number;
   /** Charges ended calls that still hold credits, before a call is refused for lack of credits; false if there are none. */
   readonly chargeDeferred?: (() => Promise<boolean>) | undefined;
 }
@@ -112,6 +117,7 @@ export function createLimits(parts: LimitsParts): Limits {
   const countAddress = createRequestCount({
     ...{ place, clock, of: 'address', requestsPerMinute: addressRequestsPerMinute },
   });
+  const queue = createHoldQueue(clock, parts.holdWaitMs ?? 0);
   const leases = countsAhead ? createKeyLeases({ sharedState, clock, isAlone: place.isAlone }) : null;
 
   /** `counted`: the tokens counted in the window; `own`: the estimate of the call. */
@@ -140,7 +146,31 @@ export function createLimits(parts: LimitsParts): Limits {
       noteUnsettled,
       settleTogether,
       running,
+      onReleased(released) {
+        if (!queue.isEmpty()) void released.then(() => queue.released(key.companyId));
+      },
     });
+  }
+
+  /** Waits while other calls hold the credits, and behind those that wait already. */
+  async function reserveInTurn(toReserve: ClaimsToReserve): Promise<Reserved | null> {
+    const { tag, holds } = toReserve;
+    let level = queue.isEmpty() ? null : queue.waitedFor(tag, holds);
+    let reserved: Reserved | null = null;
+    if (level === null) {
+      reserved = await reserveOnce(toReserve);
+      if (heldLevel(reserved, holds) !== null && (await parts.chargeDeferred?.()) === true) {
+        reserved = await reserveOnce(toReserve);
+      }
+      level = heldLevel(reserved, holds);
+      if (level === null) return reserved;
+    }
+    const attempt = async () => {
+      const value = await reserveOnce(toReserve);
+      return { isHeld: heldLevel(value, holds) !== null, value };
+    };
+    const waited = await queue.wait({ tag, level }, attempt);
+    return waited ?? reserved ?? (await reserveOnce(toReserve));
   }
 
   /** Null if a level is unknown and cannot be read. */
@@ -193,10 +223,7 @@ export function createLimits(parts: LimitsParts): Limits {
       const ofKey = others.length;
       if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument, requests });
       const toReserve = { tag, callId, holds, others };
-      let reserved = await reserveOnce(toReserve);
-      if (isHeldByOthers(reserved, holds) && (await parts.chargeDeferred?.()) === true) {
-        reserved = await reserveOnce(toReserve);
-      }
+      const reserved = await reserveInTurn(toReserve);
       if (reserved === null) return { outcome: 'unknown-level' };
       const { reservation, state } = reserved;
       if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds, marks);
@@ -240,11 +267,17 @@ export function createLimits(parts: LimitsParts): Limits {
 type ClaimsToReserve = Parameters<typeof reserveAfterReading>[1];
 type Reserved = Parameters<typeof reserveAfterReading>[2];
 
-/** Refused because of other holds, some of which may have ended. If nothing is held, the level itself is too low. */
-function isHeldByOthers(reserved: Reserved | null, holds: readonly CreditHold[]): boolean {
+/** The level of which other calls hold what this one needs; null if it was not refused, or would be without them too. */
+function heldLevel(reserved: Reserved | null, holds: readonly CreditHold[]): string | null {
   const reservation = reserved?.reservation;
-  if (reservation?.outcome !== 'refused' || reservation.refusedBy >= holds.length) return false;
-  return (reservation.limitStates[reservation.refusedBy]?.used ?? 0) > 0;
+  if (reservation?.outcome !== 'refused') return null;
+  const hold = holds[reservation.refusedBy];
+  const state = reservation.limitStates[reservation.refusedBy];
+  return hold !== undefined && state !== undefined && isHeldByOthers(hold, state) ? hold.level : null;
+}
+
+function isHeldByOthers({ rule, amount }: CreditHold, { limit, used }: LimitState): boolean {
+  return used > 0 && limit > 0 && (rule !== 'fits' || amount <= limit);
 }
 
 interface Counted {
@@ -302,7 +335,11 @@ function refusedBy(
   const allowances = withinCeilings(key, ownAllowances, reservation, holds.length + ofKey);
   const hold = holds[reservation.refusedBy];
   if (hold !== undefined) {
-    const level = reservation.limitStates[reservation.refusedBy]?.limit ?? 0;
+    const state = reservation.limitStates[reservation.refusedBy];
+    const level = state?.limit ?? 0;
+    if (state !== undefined && isHeldByOthers(hold, state)) {
+      return { outcome: 'held', hold, level, retryAfterMs: SOON_MS, allowances };
+    }
     return { outcome: 'not-payable', hold, level, allowances };
   }
   const inOrder: readonly KeyLimitName[] = [

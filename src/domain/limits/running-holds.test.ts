@@ -102,7 +102,7 @@ describe('G-29 shared state that has lost the holds', () => {
     flush();
     const next = start(0);
     await clock.advance(100);
-    expect(await next).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await next).toMatchObject({ outcome: 'held', level: BALANCE });
     expect(await held('balance')).toBe(100);
     expect(await held('calls key-1')).toBe(10);
     expect(all.map((limits) => limits.restoredHolds())).toEqual([8, 6, 6]);
@@ -121,7 +121,7 @@ describe('G-29 shared state that has lost the holds', () => {
     expect(await Promise.race([next, Promise.resolve(isStill)])).toBe(isStill);
     for (const deliver of messages) deliver();
     await clock.advance(0);
-    expect(await next).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await next).toMatchObject({ outcome: 'held', level: BALANCE });
     expect(await held('balance')).toBe(100);
   });
 
@@ -135,8 +135,8 @@ describe('G-29 shared state that has lost the holds', () => {
     const second = start(0);
     await clock.advance(100);
     await clock.advance(100);
-    expect(await first).toMatchObject({ outcome: 'not-payable', level: BALANCE });
-    expect(await second).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await first).toMatchObject({ outcome: 'held', level: BALANCE });
+    expect(await second).toMatchObject({ outcome: 'held', level: BALANCE });
     expect(await held('balance')).toBe(100);
   });
 
@@ -152,7 +152,7 @@ describe('G-29 shared state that has lost the holds', () => {
     const started = all[0]?.reserve(key, 'call', 0, [{ ...hold, read }]);
     await clock.advance(100);
     await clock.advance(100);
-    expect(await started).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await started).toMatchObject({ outcome: 'held', level: BALANCE });
   });
 
   test('a process that never answers is waited for during two seconds', async () => {
@@ -191,7 +191,7 @@ describe('G-29 shared state that has lost the holds', () => {
     await clock.advance(100);
     expect((await next).outcome).toBe('admitted');
     expect(await held('balance')).toBe(100);
-    expect((await start(0)).outcome).toBe('not-payable');
+    expect((await start(0)).outcome).toBe('held');
   });
 
   test('a level that is missing for other reasons causes no wait', async () => {

@@ -223,7 +223,7 @@ function chatAnswerIn(answer: string, { wire }: UpstreamTarget): ChatAnswer | nu
 }
 
 function tokensIn(answer: JsonObject, wire: TargetWire | undefined): CallTokens | null {
-  const usage = readChatUsage(answer, wire?.totalHasReasoning);
+  const usage = readChatUsage(answer, wire?.reasoning);
   if (usage === null) return null;
   const { prompt, cached, cacheWrite, completion } = usage;
   return {

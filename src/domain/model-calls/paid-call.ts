@@ -72,6 +72,8 @@ interface RecordedFacts {
   readonly prompts: number;
   /** For each prompt. */
   readonly choices: number;
+  /** The maximum of the body; null or omitted if it sets none. */
+  readonly maxTokens?: number | null | undefined;
   /** Null or omitted if unknown. */
   readonly attribution?: CallAttribution | null | undefined;
   readonly served?: Served | undefined;
@@ -231,16 +233,23 @@ function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
   return { ...usage, promptTokens: Math.min(alias.contextLength * prompts, MOST_TOKENS) };
 }
 
-/** The most that a call of the alias can use: tokens that the provider reports beyond that are not charged. */
+/** Above what models write in one answer, reasoning included. */
+const PLAUSIBLE_COMPLETION_TOKENS = 262_144;
+
+/**
+ * The most that a call can plausibly use: tokens that the provider reports beyond that are not charged. Much more than is
+ * held, because a model may write more than its alias says, and may not even be asked to keep to it.
+ */
 function mostTokens(
-  { contextLength, maxOutputTokens }: Pick<Alias, 'contextLength' | 'maxOutputTokens'>,
+  { kind, plausiblePromptTokens, maxOutputTokens }: Alias,
   prompts: number,
-  choices: number,
+  { choices, maxTokens }: Pick<RecordedFacts, 'choices' | 'maxTokens'>,
 ): TokenBounds {
   const [ofPrompts, ofChoices] = [Math.max(1, prompts), Math.max(1, choices)];
+  const ofAnswer = kind === 'embed' ? 0 : Math.max(maxTokens ?? 0, PLAUSIBLE_COMPLETION_TOKENS);
   return {
-    promptTokens: Math.min(contextLength * ofPrompts, MOST_TOKENS),
-    completionTokens: Math.min(maxOutputTokens * ofPrompts * ofChoices, MOST_TOKENS),
+    promptTokens: Math.min(plausiblePromptTokens * ofPrompts, MOST_TOKENS),
+    completionTokens: Math.min(Math.max(ofAnswer, maxOutputTokens) * ofPrompts * ofChoices, MOST_TOKENS),
   };
 }
 
@@ -274,6 +283,7 @@ export function recordOf(
     nowMs,
     prompts,
     choices,
+    maxTokens,
     attribution,
     served: known,
     overMcp,
@@ -284,7 +294,8 @@ export function recordOf(
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
   const served = ending.served ?? known;
   const priced = served?.by ?? alias;
-  const tokenBounds = ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, choices);
+  const tokenBounds =
+    ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, { choices, maxTokens });
   const isFromProvider = ending.cacheHit !== true;
   const longest = promptTokensOf(ending, prompts);
   const used = isFromProvider ? tierUse(priced, tiers, ending.reportedTiers, longest) : undefined;

@@ -124,6 +124,8 @@ export function createPlatformCalls({
       const isBudget = heldBudget(reserved.hold.name, budgets ?? []) !== null;
       return { outcome: 'refused', call, ending: isBudget ? OVER_BUDGET : NO_CREDITS };
     }
+    if (reserved.outcome === 'held')
+      throw new Error('calls that are still running hold the credits of the company');
     throw new Error('whether the company may pay cannot be read at the moment');
   }
 

@@ -78,6 +78,7 @@ export function boundsOf(kind: AliasKind, stored: StoredBounds | undefined): Ali
   const defaults = DEFAULT_BOUNDS[kind];
   return {
     contextLength: stored?.contextLength ?? defaults.contextLength,
+    plausiblePromptTokens: stored?.contextLength ?? defaults.plausiblePromptTokens,
     maxOutputTokens: stored?.maxOutputTokens ?? defaults.maxOutputTokens,
     enforceMaxOutput: stored?.enforceMaxOutput ?? defaults.enforceMaxOutput,
   };

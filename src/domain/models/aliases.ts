@@ -47,10 +47,12 @@ export interface AliasRouting {
   readonly hedgeMs: number | null;
 }
 
-/** How much a call may read and write: this is held for it, and is the most that it can be charged for. */
+/** How much a call may read and write: this is held for it. */
 export interface AliasBounds {
   /** Tokens that the model can read for one answer. */
   readonly contextLength: number;
+  /** Prompt tokens of one answer that a provider can plausibly report: `contextLength` if that is configured. */
+  readonly plausiblePromptTokens: number;
   /** Tokens that the model can write for one answer; held if the body sets no maximum. */
   readonly maxOutputTokens: number;
   /** Whether `maxOutputTokens` is added to bodies that set no maximum. Otherwise bodies are sent as received. */
@@ -116,14 +118,24 @@ export interface Alias extends AliasBounds {
   readonly ownKey?: OwnKeyUse;
 }
 
+/** Above the context of every model. */
+const PLAUSIBLE_PROMPT_TOKENS = 2_000_000;
+
+const OF_TEXT = {
+  contextLength: 200_000,
+  plausiblePromptTokens: PLAUSIBLE_PROMPT_TOKENS,
+  maxOutputTokens: 16_384,
+  enforceMaxOutput: false,
+} as const;
+
 /**
- * Used if nothing is configured: above what most models read and write in one call, and at the initial prices at most
- * 0.27 credits per call. Set `context_length` and `max_output_tokens` to the documented values of the model.
+ * Used if nothing is configured: what most models read and write in one call, so that little is held, at the initial prices
+ * at most 0.27 credits per call. Set `context_length` and `max_output_tokens` to the documented values of the model.
  */
 export const DEFAULT_BOUNDS = {
-  chat: { contextLength: 200_000, maxOutputTokens: 16_384, enforceMaxOutput: false },
-  extract: { contextLength: 200_000, maxOutputTokens: 16_384, enforceMaxOutput: false },
-  embed: { contextLength: 8_192, maxOutputTokens: 1, enforceMaxOutput: false },
+  chat: OF_TEXT,
+  extract: OF_TEXT,
+  embed: { ...OF_TEXT, contextLength: 8_192, maxOutputTokens: 1 },
 } as const satisfies Record<AliasKind, AliasBounds>;
 
 const DOCUMENTED: ReadonlySet<string> = new Set(ALIAS_NAMES.map(({ name }) => name));

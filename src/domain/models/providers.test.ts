@@ -33,15 +33,17 @@ describe('presets of providers', () => {
     expect(wireOf(openai, 1)?.maxTokensName).toBe('max_completion_tokens');
   });
 
-  test('only Gemini reports reasoning in the total alone, at its own address under any preset', () => {
-    const named = PROVIDER_PRESETS.filter(
-      ({ name }) => wireOf({ ...BASE, provider: name }, 1)?.totalHasReasoning,
-    );
-    expect(named.map(({ name }) => name)).toEqual(['gemini']);
-    const google = { ...BASE, baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' };
-    expect(wireOf(google, 1)?.totalHasReasoning).toBe(true);
-    const other = { ...BASE, baseUrl: 'https://generativelanguage.googleapis.com.example/v1' };
-    expect(wireOf(other, 1)?.totalHasReasoning).toBe(false);
+  test('G-28 where Gemini and xAI count reasoning is known, at their own addresses under any preset', () => {
+    const counted = (baseUrl: string, provider = 'compatible') =>
+      wireOf({ ...BASE, baseUrl, provider }, 1)?.reasoning;
+    const named = PROVIDER_PRESETS.map(({ name }) => [name, counted(BASE.baseUrl, name)]);
+    expect(named.filter(([, where]) => where !== 'by-numbers')).toEqual([
+      ['gemini', 'in-total'],
+      ['xai', 'beside'],
+    ]);
+    expect(counted('https://generativelanguage.googleapis.com/v1beta/openai')).toBe('in-total');
+    expect(counted('https://api.x.ai/v1')).toBe('beside');
+    expect(counted('https://api.x.ai.example/v1')).toBe('by-numbers');
   });
 
   test('without Responses a target has nothing beside it, and a server with it is not expected to count', () => {

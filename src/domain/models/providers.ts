@@ -1,4 +1,9 @@
-import type { ModelEndpoint, TargetWire, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type {
+  ModelEndpoint,
+  ReasoningCount,
+  TargetWire,
+  UpstreamTarget,
+} from '../../ports/model-upstream.ts';
 
 /** A type of provider: its address, its endpoints and its request format. */
 export interface ProviderPreset {
@@ -12,7 +17,7 @@ export interface ProviderPreset {
   readonly needsKey: boolean;
   readonly maxTokensName: TargetWire['maxTokensName'];
   readonly hasStreamOptions: boolean;
-  readonly totalHasReasoning: boolean;
+  readonly reasoning: ReasoningCount;
   /** Sent if the client sent no header of that name. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
   /** What an operator must know to configure it, in one line. */
@@ -36,13 +41,11 @@ function preset(facts: PresetFacts): ProviderPreset {
     needsKey: true,
     maxTokensName: 'max_tokens',
     hasStreamOptions: true,
-    totalHasReasoning: false,
+    reasoning: 'by-numbers',
     defaultHeaders: {},
     ...facts,
   };
 }
-
-const GEMINI = 'https://generativelanguage.googleapis.com';
 
 export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
   preset({
@@ -74,9 +77,9 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
   preset({
     name: 'gemini',
     title: 'Google Gemini',
-    baseUrl: `${GEMINI}/v1beta/openai`,
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     endpoints: CHAT_AND_EMBEDDINGS,
-    totalHasReasoning: true,
+    reasoning: 'in-total',
     note: 'The OpenAI-compatible endpoint of the Gemini API. It reports no usage of embeddings, so they are not charged.',
   }),
   preset({
@@ -102,6 +105,15 @@ export const PROVIDER_PRESETS: readonly ProviderPreset[] = [
     endpoints: CHAT,
     maxTokensName: 'max_completion_tokens',
     note: 'Chat completions.',
+  }),
+  preset({
+    name: 'xai',
+    title: 'xAI',
+    baseUrl: 'https://api.x.ai/v1',
+    endpoints: CHAT,
+    maxTokensName: 'max_completion_tokens',
+    reasoning: 'beside',
+    note: 'Chat completions. It counts reasoning beside the completion; both are charged.',
   }),
   preset({
     name: 'openrouter',
@@ -164,7 +176,7 @@ export function wireOf(
 ): TargetWire | null {
   const known = providerPreset(provider);
   if (known === null) return null;
-  const { keyHeader, hasStreamOptions, totalHasReasoning, defaultHeaders } = known;
+  const { keyHeader, hasStreamOptions, reasoning, defaultHeaders } = known;
   // This default preset is also used for compatible servers, and older ones only know the older name.
   const isCompatible = provider === DEFAULT_PROVIDER && baseUrl !== known.baseUrl;
   const maxTokensName = isCompatible ? 'max_tokens' : known.maxTokensName;
@@ -177,10 +189,18 @@ export function wireOf(
     apiVersion,
     maxTokensName,
     hasStreamOptions,
-    // It counts in the same way under another preset.
-    totalHasReasoning: totalHasReasoning || baseUrl.startsWith(`${GEMINI}/`),
+    reasoning: reasoningAt(baseUrl) ?? reasoning,
     maxOutputTokens,
   };
+}
+
+/** These count in the same way under another preset. */
+function reasoningAt(baseUrl: string): ReasoningCount | null {
+  const counting = PROVIDER_PRESETS.filter((one) => one.reasoning !== 'by-numbers');
+  const at = counting.find(
+    (one) => one.baseUrl !== null && baseUrl.startsWith(`${new URL(one.baseUrl).origin}/`),
+  );
+  return at?.reasoning ?? null;
 }
 
 /** A server with Responses in addition to its preset's endpoints is not expected to count tokens or to compact. */

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../ports/database.ts';
-import { findCompany } from '../accounts/company.ts';
+import { type BillingMode, findCompany } from '../accounts/company.ts';
 import { listSuperAdmins } from '../accounts/members.ts';
 import { toMinorUnits } from '../catalog/currency.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
@@ -10,6 +10,7 @@ import {
   writeAgreedTerms,
 } from '../credits/invoices/postpaid-terms.ts';
 import { type AccountLevel, setCompanyBilling } from '../credits/ledger/credit-account.ts';
+import { lockAccount } from '../credits/ledger/ledger.ts';
 import { liveSubscriptions } from '../subscriptions/subscription.ts';
 
 /**
@@ -45,19 +46,33 @@ export async function assignPlan(
   if (plan === null) return { outcome: 'no-such-plan' };
   const problem = problemOf(params, plan);
   if (problem !== null) return { outcome: 'invalid', ...problem };
-  const set = await setCompanyBilling(transaction, companyId, 'POSTPAID', creditLimitMicro);
-  if (set.outcome === 'no-such-company') return { outcome: 'no-such-company' };
+  const set = await setBilling(transaction, companyId, 'POSTPAID', creditLimitMicro);
+  if (set.outcome === 'no-such-company' || set.outcome === 'subscribed') return set;
   if (set.outcome === 'wrong-limit')
     return { outcome: 'invalid', field: 'creditLimit', message: set.problem };
-  const [live] = await liveSubscriptions(transaction, companyId);
-  if (live !== undefined) {
-    const message =
-      'The company has a subscription, which would be paid beside the invoices. Cancel it first, then assign the plan.';
-    return { outcome: 'subscribed', message };
-  }
   const rate = rateOf(plan);
   await writeAgreedTerms(transaction, { companyId, planId, dueDays, invoiceDay, rate, agreedAt: now });
   return { outcome: 'assigned', plan, level: set.level };
+}
+
+/**
+ * Changes how a company pays (`setCompanyBilling`). It is refused while the company has a subscription: both would charge it
+ * for the same time.
+ */
+export async function setBilling(
+  transaction: Transaction,
+  companyId: string,
+  mode: BillingMode,
+  creditLimitMicro: bigint | null,
+): Promise<Awaited<ReturnType<typeof setCompanyBilling>> | { outcome: 'subscribed'; message: string }> {
+  await lockAccount(transaction, companyId);
+  const [live] = mode === 'POSTPAID' ? await liveSubscriptions(transaction, companyId) : [];
+  if (live !== undefined) {
+    const message =
+      'The company has a subscription, which would be paid beside the invoices for its usage. Cancel the subscription and wait for its end, or end it at once at the payment provider; then try again.';
+    return { outcome: 'subscribed', message };
+  }
+  return await setCompanyBilling(transaction, companyId, mode, creditLimitMicro);
 }
 
 function problemOf({ dueDays, invoiceDay }: PlanAssignmentParams, plan: Plan) {

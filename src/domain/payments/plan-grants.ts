@@ -3,6 +3,7 @@ import { fromMinorUnits } from '../catalog/currency.ts';
 import { findPlan } from '../catalog/plan.ts';
 import type { Expiry, GrantSource } from '../credits/ledger/credit-lots.ts';
 import { findByProviderId, isEnded, type Subscription } from '../subscriptions/subscription.ts';
+import { takenFromBalance } from './cash/cash.ts';
 import { type EffectContext, post, type StoredPaymentEvent } from './effect.ts';
 import {
   type CountedInvoice,
@@ -48,25 +49,34 @@ export async function countedInvoices(
   companyId: string,
 ): Promise<readonly CountedInvoice[]> {
   const rows = await statements.query<StoredInvoice>(
-    `select invoice.currency, coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
+    `select invoice.currency, 0::bigint as "spentMinor", coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
        coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
        coalesce(invoice.credited_minor, 0) as "creditedMinor",
        coalesce(invoice.best_price_minor, greatest(1, invoice.amount_minor)) as "priceMinor",
        coalesce(invoice.best_credits_micro, invoice.credits_micro) as "creditsMicro",
-       coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor"
+       coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor",
+       ${ORDER_OF_INVOICE}
      from plan_grants as invoice
      left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor from charge_refunds
        where source_kind = 'PLAN_GRANT' and company_id = $1 group by source_id) as refund
        on refund.source_id = invoice.provider_invoice_id
      where invoice.company_id = $1
-     order by coalesce(invoice.happened_at, invoice.created_at), coalesce(invoice.number_in_order, 0),
-       invoice.sequence`,
+     union all
+     select currency, amount_minor, 0, 0, 0, 0, 1, 0, 0, 0, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
+     from balance_uses where company_id = $1
+     order by "happenedAt", "numberInOrder", sequence`,
     [companyId],
   );
   return rows.map(afterRefunds);
 }
 
+/** In the order of payment. What was paid from the balance comes last within a second: the balance may be of that second. */
+export const ORDER_OF_INVOICE = `coalesce(invoice.happened_at, invoice.created_at) as "happenedAt",
+  coalesce(invoice.number_in_order, 0) as "numberInOrder", invoice.sequence`;
+
 export interface StoredInvoice {
+  /** Zero for an invoice of a plan. */
+  readonly spentMinor: bigint;
   readonly currency: string;
   readonly movedMicro: bigint;
   readonly linesMinor: bigint;
@@ -79,7 +89,7 @@ export interface StoredInvoice {
 }
 
 export function afterRefunds(invoice: StoredInvoice): CountedInvoice {
-  const { currency, movedMicro, linesMinor, paidMinor, refundedMicro, refundedMinor } = invoice;
+  const { currency, movedMicro, linesMinor, paidMinor, refundedMicro, refundedMinor, spentMinor } = invoice;
   const { priceMinor, creditsMicro } = invoice;
   const isLeft = linesMinor > 0n && paidMinor > 0n;
   const leftMinor = isLeft ? linesMinor - (linesMinor * refundedMinor) / paidMinor : linesMinor;
@@ -89,7 +99,41 @@ export function afterRefunds(invoice: StoredInvoice): CountedInvoice {
     linesMinor: isLeft && leftMinor < 0n ? 0n : leftMinor,
     creditedMinor: invoice.creditedMinor,
     best: { priceMinor, creditsMicro },
+    spentMinor,
   };
+}
+
+/** An invoice that is for no plan was paid: what it took from the customer's balance has left the plan that returned it. */
+export async function spendBalance(
+  event: StoredPaymentEvent,
+  context: EffectContext,
+  { companyId, providerInvoiceId }: Pick<PaidLines, 'companyId' | 'providerInvoiceId'>,
+): Promise<void> {
+  const { transaction, now } = context;
+  const amountMinor = takenFromBalance(event.object);
+  if (amountMinor <= 0n) return;
+  const beforeMicro = await grantedByInvoices(transaction, companyId);
+  const added = await transaction.query(
+    `insert into balance_uses (provider_invoice_id, company_id, currency, amount_minor, happened_at, created_at)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning 1`,
+    [providerInvoiceId, companyId, currencyOf(event), amountMinor, event.happenedAt, now],
+  );
+  const deltaMicro = (await grantedByInvoices(transaction, companyId)) - beforeMicro;
+  if (added.length === 0 || deltaMicro === 0n) return;
+  await transaction.query('update balance_uses set credits_micro = $2 where provider_invoice_id = $1', [
+    providerInvoiceId,
+    deltaMicro,
+  ]);
+  await post(context, {
+    accountId: companyId,
+    type: 'REFUND',
+    amountMicro: deltaMicro,
+    contra: 'grants',
+    sourceKind: PLAN_GRANT_SOURCE,
+    sourceId: providerInvoiceId,
+    reason: `invoice ${providerInvoiceId} was paid with ${amountMinor} ${currencyOf(event)} that a plan had returned`,
+    takesBack: { grant: null },
+  });
 }
 
 /** True if the lines of this invoice were counted before, by an event with another id or by an earlier version. */
@@ -100,6 +144,34 @@ async function isCounted(transaction: Transaction, providerInvoiceId: string): P
     [providerInvoiceId],
   );
   return rows.length > 0;
+}
+
+interface PlanGrant {
+  /** The provider's invoice. */
+  readonly id: string;
+  readonly companyId: string;
+  readonly grantedMicro: bigint;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+}
+
+/** What a paid invoice moved, by any name of its payment; null if it has no line of a plan. */
+export async function findPlanGrant(
+  statements: Statements,
+  names: {
+    readonly invoiceId: string | null;
+    readonly chargeId?: string | null;
+    readonly paymentId?: string | null;
+  },
+): Promise<PlanGrant | null> {
+  const [grant] = await statements.query<PlanGrant>(
+    `select provider_invoice_id as id, company_id as "companyId",
+       greatest(0, coalesce(moved_micro, credits_micro)) as "grantedMicro", amount_minor as "amountMinor", currency
+     from plan_grants
+     where provider_invoice_id = $1 or provider_charge_id = $2 or provider_payment_intent_id = $3 limit 1`,
+    [names.invoiceId, names.chargeId ?? null, names.paymentId ?? null],
+  );
+  return grant ?? null;
 }
 
 /** Writes the lines and posts their credits, under the company's lock. Returns what was posted in total. */

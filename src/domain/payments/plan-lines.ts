@@ -92,7 +92,7 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
 export function countedMoney(
   movements: readonly LineMovement[],
   money: InvoiceMoney,
-): Omit<CountedInvoice, 'currency' | 'movedMicro'> {
+): Omit<CountedInvoice, 'currency' | 'movedMicro' | 'spentMinor'> {
   const planned = movements.filter(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
   const linesMinor = planned.reduce((sum, { line }) => sum + line.netMinor, 0n);
   const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
@@ -123,6 +123,8 @@ export interface CountedInvoice {
   /** Its negative lines, without the sign. */
   readonly creditedMinor: bigint;
   readonly best: Rate;
+  /** For an invoice that is for no plan: what it took from the customer's balance. Otherwise omitted, or zero. */
+  readonly spentMinor?: bigint;
 }
 
 /**
@@ -131,11 +133,25 @@ export interface CountedInvoice {
  * plan was changed without a proration and then back with one: the provider credits unused time of a plan that was
  * never paid for, and at a worse rate than that of the plan it replaces. What the first invoice credits was paid before
  * these books begin, and counts as money here.
+ *
+ * What a plan returned to the customer's balance is carried, so the credits that it had paid for stay. If that money then
+ * pays for something else, it has left the plan, and the credits go.
  */
 export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
   const sums = new Map<string, { minor: bigint; best: Rate }>();
-  let [granted, moved] = [0n, 0n];
-  for (const { currency, movedMicro, linesMinor, creditedMinor, best } of invoices) {
+  const returned = new Map<string, { minor: bigint; micro: bigint }>();
+  let [granted, moved, reached] = [0n, 0n, 0n];
+  for (const { currency, movedMicro, linesMinor, creditedMinor, best, spentMinor = 0n } of invoices) {
+    if (spentMinor > 0n) {
+      const { minor, micro } = returned.get(currency) ?? { minor: 0n, micro: 0n };
+      const spentMicro = minor > 0n ? (micro * spentMinor) / minor : 0n;
+      granted = granted - spentMicro > reached ? granted - spentMicro : reached;
+      continue;
+    }
+    if (movedMicro < 0n && linesMinor < 0n) {
+      const { minor, micro } = returned.get(currency) ?? { minor: 0n, micro: 0n };
+      returned.set(currency, { minor: minor - linesMinor, micro: micro - movedMicro });
+    }
     const opening = sums.size === 0 ? creditedMinor : 0n;
     const sum = sums.get(currency) ?? { minor: opening, best: NO_RATE };
     sums.set(currency, { minor: sum.minor + linesMinor, best: better(sum.best, best) });
@@ -144,7 +160,7 @@ export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
     for (const { minor, best: rate } of sums.values()) {
       if (minor > 0n) bound += (minor * rate.creditsMicro) / rate.priceMinor;
     }
-    const reached = moved < bound ? moved : bound;
+    reached = moved < bound ? moved : bound;
     if (reached > granted) granted = reached;
   }
   return granted;

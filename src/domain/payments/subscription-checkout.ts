@@ -1,4 +1,5 @@
 import type { Transaction } from '../../ports/database.ts';
+import { findCompany } from '../accounts/company.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { currentSubscription, liveSubscriptions } from '../subscriptions/subscription.ts';
 import { type CheckoutParts, ensureCustomer, forCustomer, type OpenedPage, returnUrls } from './checkout.ts';
@@ -14,6 +15,9 @@ type SubscriptionCheckout =
   /** Another member of the company opened a checkout of another plan at the same time. */
   | { readonly outcome: 'replaced'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
+
+const INVOICED =
+  'The company pays for its usage by monthly invoice, and a plan would be paid beside that. Ask us to change how it pays first.';
 
 /** A checkout page that expires sooner than this is not reused. */
 const LEAST_LEFT_MS = 5 * 60_000;
@@ -43,6 +47,7 @@ export async function createSubscriptionCheckout(
   for (let count = 0; count < MOST_TRIES; count += 1) {
     const checkout = await openCheckoutOf(parts, companyId, planId);
     if (checkout === 'subscribed') return subscribedAlready();
+    if (checkout === 'invoiced') return { outcome: 'by-agreement', message: INVOICED };
     if (checkout.planId === planId && isUsable(parts, checkout, plan)) {
       return await openPage(parts, checkout, plan, customer.customerId);
     }
@@ -157,9 +162,10 @@ async function openCheckoutOf(
   parts: CheckoutParts,
   companyId: string,
   planId: string,
-): Promise<OpenCheckout | 'subscribed'> {
+): Promise<OpenCheckout | 'subscribed' | 'invoiced'> {
   return await parts.database.transaction(async (transaction) => {
     await lockCompany(transaction, companyId);
+    if ((await findCompany(transaction, companyId))?.billingMode === 'POSTPAID') return 'invoiced';
     const [live] = await liveSubscriptions(transaction, companyId);
     return live === undefined ? await findOrAddCheckout(parts, transaction, companyId, planId) : 'subscribed';
   });

@@ -55,6 +55,9 @@ export const grantsCheck = moneyCheck(
       select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants
       where credits_micro <> 0
       union all
+      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from balance_uses
+      where credits_micro <> 0
+      union all
       select 'plan-line', provider_invoice_id || ':' || provider_line_id, company_id, moved_micro from plan_grant_lines
       where kind in ('TRIAL', 'FREE') and moved_micro <> 0),
     posted as (

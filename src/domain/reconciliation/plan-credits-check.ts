@@ -1,6 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 import { creditsOfMicro } from '../credits/ledger/credit-account.ts';
-import { afterRefunds, type StoredInvoice } from '../payments/plan-grants.ts';
+import { afterRefunds, ORDER_OF_INVOICE, type StoredInvoice } from '../payments/plan-grants.ts';
 import { grantedMicro } from '../payments/plan-lines.ts';
 import type { ComputedCheck } from './audit-check.ts';
 import { type Difference, lineOf } from './difference.ts';
@@ -116,7 +116,7 @@ const INVOICES = `with companies_of_page as (
         filter (where line.amount_minor > 0 and rate.price_minor is not null))[1] as best_credits
     from latest as line left join lateral (${RATE}) as rate on true
     where line.kind in ('PERIOD', 'PRORATION') group by provider_invoice_id)
-  select invoice.company_id as "companyId", invoice.provider_invoice_id as id, invoice.currency,
+  select invoice.company_id as "companyId", invoice.provider_invoice_id as id, invoice.currency, 0::bigint as "spentMinor",
     coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
     coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
     coalesce(invoice.credited_minor, 0) as "creditedMinor",
@@ -125,7 +125,7 @@ const INVOICES = `with companies_of_page as (
     coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor",
     invoice.credits_micro as "postedMicro", coalesce(refund.taken, 0)::bigint as "takenMicro",
     line_micro as "lineMicro", recounted_micro as "recountedMicro", line_minor as "lineMinor",
-    best_price as "bestPriceMinor", best_credits as "bestCreditsMicro"
+    best_price as "bestPriceMinor", best_credits as "bestCreditsMicro", ${ORDER_OF_INVOICE}
   from plan_grants as invoice
   left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor,
       sum(coalesce(taken_micro, refunded_micro) + expired_micro) as taken from charge_refunds
@@ -133,5 +133,8 @@ const INVOICES = `with companies_of_page as (
     on refund.source_id = invoice.provider_invoice_id
   left join recounted on recounted.provider_invoice_id = invoice.provider_invoice_id
   where invoice.company_id in (select company_id from companies_of_page)
-  order by invoice.company_id, coalesce(invoice.happened_at, invoice.created_at), coalesce(invoice.number_in_order, 0),
-    invoice.sequence`;
+  union all
+  select company_id, provider_invoice_id, currency, amount_minor, 0, 0, 0, 0, 1, 0, 0, 0, credits_micro, 0,
+    null, null, null, null, null, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
+  from balance_uses where company_id in (select company_id from companies_of_page)
+  order by "companyId", "happenedAt", "numberInOrder", sequence`;

@@ -58,6 +58,12 @@ export function limitRefusal(limited: NotAdmitted, payer: Payer, isHostedCall: b
   switch (limited.outcome) {
     case 'unknown-level':
       return NOT_PAYABLE_NOW;
+    case 'held':
+      return {
+        name: 'creditsHeld',
+        message: heldMessage(limited.hold, payer),
+        retryAfterMs: limited.retryAfterMs,
+      };
     case 'not-payable':
       return levelRefusal(limited.hold, payer, limited.level, isHostedCall);
     case 'refused':
@@ -77,31 +83,47 @@ function levelRefusal(
   isHosted: boolean,
 ): Refusal {
   const budget = heldBudget(name, payer.budgets ?? []);
-  if (budget !== null) return budgetRefusal(budget, payer, levelMicro);
+  if (budget !== null) return budgetRefusal(budget, payer);
   const isBalance = name.startsWith(BALANCE_LEVEL);
-  const refusal = isBalance ? creditRefusal(payer, levelMicro) : spendingRefusal(payer, levelMicro);
+  const refusal = isBalance ? creditRefusal(payer) : spendingRefusal(payer);
   return isHosted && levelMicro > 0 ? { ...refusal, message: TOOLS_TOO_DEAR } : refusal;
 }
 
-/** If the level is above zero, other calls hold the rest. */
-function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
-  const words = userId === null ? OF_COMPANY : OF_USER;
-  return { name: 'insufficientCredits', message: levelMicro > 0 ? words.allHeld : words.noneLeft };
+function creditRefusal({ userId }: Payer): Refusal {
+  return { name: 'insufficientCredits', message: userId === null ? NONE_LEFT : NONE_LEFT_OF_USER };
 }
 
-const OF_COMPANY = {
-  noneLeft:
-    'Your company has no credits left. Buy credits, or ask for a higher credit line; calls resume at once.',
-  allHeld:
-    'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.',
-};
+const NONE_LEFT =
+  'Your company has no credits left. Buy credits, or ask for a higher credit line; calls resume at once.';
+const NONE_LEFT_OF_USER =
+  'The personal credit balance that pays for this key is used up. Ask a company admin to move credits to it, or use a key that the company pays for.';
 
-const OF_USER = {
-  noneLeft:
-    'The personal credit balance that pays for this key is used up. Ask a company admin to move credits to it, or use a key that the company pays for.',
-  allHeld:
-    'The personal credit balance that pays for this key is held by calls that are still running. Wait until some end, lower max_tokens, or ask a company admin to move credits to it.',
-};
+/** Names what the running calls hold. */
+function heldMessage({ name }: { readonly name: string }, payer: Payer): string {
+  const budget = heldBudget(name, payer.budgets ?? []);
+  const held =
+    budget !== null
+      ? budgetName(budget)
+      : name.startsWith(BALANCE_LEVEL)
+        ? balanceName(payer)
+        : limitName(payer);
+  return `What is left of ${held} is held by calls that are still running. Retry after the time in retry-after, or lower max_tokens.`;
+}
+
+function balanceName({ userId }: Payer): string {
+  return userId === null
+    ? 'the credits of your company'
+    : 'the personal credit balance that pays for this key';
+}
+
+function limitName({ monthlyLimitMicro }: Payer): string {
+  return `this key's monthly spending limit of ${creditsOfMicro(monthlyLimitMicro ?? 0n)} credits`;
+}
+
+function budgetName({ scope, subject, mostMicro }: CallBudget): string {
+  const of = BUDGET_OF[scope](JSON.stringify(subject));
+  return `the monthly budget of ${creditsOfMicro(BigInt(mostMicro))} credits of ${of}`;
+}
 
 /** For a call with hosted tools, whose whole estimate is held. */
 const TOOLS_TOO_DEAR =
@@ -115,26 +137,20 @@ const COMPANY_IN_DEBT: Refusal = {
 };
 
 /** Buying credits does not help with a key's own limit, so it is not a 402. */
-function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
-  const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
+function spendingRefusal(payer: Payer): Refusal {
   const free = nextMonth(payer.startedAtMs);
-  const message =
-    levelMicro > 0
-      ? `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`
-      : `${limit} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
+  const message = `${capital(limitName(payer))} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
   return { name: 'keySpendingLimit', message };
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Only a raised budget or the next month helps. Client-chosen values are cut to a maximum length. */
-function budgetRefusal(budget: CallBudget, { startedAtMs }: Payer, levelMicro: number): Refusal {
-  const { scope, subject, mostMicro } = budget;
-  const of = BUDGET_OF[scope](JSON.stringify(subject));
-  const named = `The monthly budget of ${creditsOfMicro(BigInt(mostMicro))} credits of ${of}`;
+function budgetRefusal(budget: CallBudget, { startedAtMs }: Payer): Refusal {
   const resets = `It resets on ${nextMonth(startedAtMs)} (UTC).`;
-  const message =
-    levelMicro > 0
-      ? `${named} is held by calls that are still running, or does not cover this call. Wait until some end, or lower max_tokens. ${resets}`
-      : `${named} is used up. Have a company admin raise it, or wait. ${resets}`;
+  const message = `${capital(budgetName(budget))} is used up. Have a company admin raise it, or wait. ${resets}`;
   return { name: 'budgetExceeded', message };
 }
 

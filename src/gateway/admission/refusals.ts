@@ -88,6 +88,13 @@ export const REFUSALS = {
     code: null,
     message: 'The Idempotency-Key is already in use.',
   },
+  creditsHeld: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'CREDITS_HELD',
+    message:
+      'The credits that are left are held by calls that are still running. Retry after the time in retry-after, lower max_tokens, or buy credits.',
+  },
   rateLimited: {
     status: 429,
     type: 'rate_limit_error',

@@ -27,7 +27,7 @@ import type { Connection } from '../../http/listen.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { ReasoningCount, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type {
   Admission,
@@ -128,8 +128,8 @@ export interface Answering {
   readonly answer: UpstreamAnswer;
   /** What the provider charges is for the owner of its key: the operator, unless the company has its own. */
   readonly hidesCosts: boolean;
-  /** Whether reasoning is charged as the rest of `total_tokens`: see `TargetWire`. */
-  readonly totalHasReasoning: boolean;
+  /** Where the target counts reasoning, if that cannot be read from its numbers. */
+  readonly reasoning: ReasoningCount | undefined;
   /** Only for failures that no client can cause: a whole answer that breaks off, or a stream before its first event. */
   readonly noteBroken: NoteBroken | null;
   readonly end: EndCall;
@@ -171,7 +171,7 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
     const call = withBudgets(begun, latest instanceof Promise ? await latest : latest);
     const { route, fields } = call;
     const { requestId } = context;
-    const { prompts, choices } = 'input' in fields ? fields.size : fields;
+    const { prompts, choices, maxTokens } = 'input' in fields ? fields.size : fields;
     const response = ending.response instanceof Promise ? await ending.response : ending.response;
     const record = recordOf(
       call,
@@ -182,6 +182,7 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
         nowMs: parts.clock.now(),
         prompts,
         choices,
+        maxTokens,
         attribution: call.attribution,
         served: context.served,
         overMcp: context.overMcp,

@@ -107,8 +107,8 @@ async function answerForwarded(
       }
       const hidesCosts = tried.alias.ownKey === undefined;
       const ending = { noteBroken, end, firstByteMs, upstreamAbort };
-      const totalHasReasoning = hasReasoningInTotal(call, target);
-      const answering = { parts, call, context, target, answer, hidesCosts, totalHasReasoning, ...ending };
+      const reasoning = reasoningCount(call, target);
+      const answering = { parts, call, context, target, answer, hidesCosts, reasoning, ...ending };
       const isStream = call.fields.stream && answer.contentType === EVENT_STREAM;
       if (!isStream) return await answerWhole(answering, share);
       // From here on the stream decides whether to keep reading from the provider.
@@ -130,8 +130,9 @@ async function named(answer: UpstreamAnswer, idleMs: number): Promise<UpstreamAn
  * Embeddings have no reasoning, and translated answers already count it. What hosted tools read is in the total too, and is
  * not billed as output.
  */
-function hasReasoningInTotal({ route, hosted }: AdmittedModelCall, { wire }: UpstreamTarget): boolean {
-  return wire?.totalHasReasoning === true && route.endpoint === 'chat/completions' && hosted == null;
+function reasoningCount({ route, hosted }: AdmittedModelCall, { wire }: UpstreamTarget) {
+  if (wire === undefined || route.endpoint !== 'chat/completions') return undefined;
+  return wire.reasoning === 'in-total' && hosted != null ? undefined : wire.reasoning;
 }
 
 export const TRIES_HEADER = 'x-turnpike-tries';

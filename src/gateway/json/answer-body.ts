@@ -1,5 +1,6 @@
 import { joinBytes } from '../../http/bytes.ts';
 import { isObject } from '../../ports/json-object.ts';
+import type { ReasoningCount } from '../../ports/model-upstream.ts';
 import type { ClientWire } from './client-wire.ts';
 import { jsonAt } from './json-text.ts';
 import { readEmbeddingUsageAt, readUsageAt, type Usage } from './reported-usage.ts';
@@ -18,8 +19,8 @@ interface WholeAnswer {
 interface AnswerRules {
   /** Whether what the provider charges for the call is removed. */
   readonly hidesCosts?: boolean;
-  /** See `TargetWire`; only for chat completions. */
-  readonly totalHasReasoning?: boolean;
+  /** Only for chat completions. */
+  readonly reasoning?: ReasoningCount | undefined;
   /** Whether a total alone is the prompt. */
   readonly isEmbedding?: boolean;
 }
@@ -32,7 +33,7 @@ export function readWholeAnswer(
   answer: Uint8Array<ArrayBuffer>,
   alias: string,
   wire: ClientWire = 'completions',
-  { hidesCosts = false, totalHasReasoning = false, isEmbedding = false }: AnswerRules = {},
+  { hidesCosts = false, reasoning, isEmbedding = false }: AnswerRules = {},
 ): WholeAnswer {
   const bytes = answer[0] === BYTE_ORDER_MARK[0] ? withoutMark(answer) : answer;
   const fields = createAnswerFields(null, hidesCosts);
@@ -42,7 +43,7 @@ export function readWholeAnswer(
   if (isWhole && usageEnd > 0) {
     usage = isEmbedding
       ? readEmbeddingUsageAt(bytes, usageStart, usageEnd)
-      : readUsageAt(bytes, usageStart, usageEnd, wire, totalHasReasoning);
+      : readUsageAt(bytes, usageStart, usageEnd, wire, reasoning);
   }
   return {
     usage,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readEmbeddingUsageAt, readInnerUsageAt, readUsage, readUsageAt } from './reported-usage.ts';
+import { readEmbeddingUsageAt, readUsage, readUsageAt } from './reported-usage.ts';
 
 const usage = (promptTokens: number, cachedTokens: number, completionTokens: number) => ({
   promptTokens,
@@ -37,14 +37,29 @@ describe('G-30 valid usage', () => {
       usage(9, 0, 305),
     ],
     [
+      'more reasoning than completion, which cannot be in it',
+      { prompt_tokens: 9, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 300 } },
+      usage(9, 0, 305),
+    ],
+    [
       'a total that reasoning does not explain',
       {
         prompt_tokens: 9,
-        completion_tokens: 5,
-        total_tokens: 400,
+        completion_tokens: 500,
+        total_tokens: 900,
         completion_tokens_details: { reasoning_tokens: 300 },
       },
-      usage(9, 0, 5),
+      usage(9, 0, 500),
+    ],
+    [
+      'a total without reasoning beside it',
+      {
+        prompt_tokens: 9,
+        completion_tokens: 500,
+        total_tokens: 509,
+        completion_tokens_details: { reasoning_tokens: 300 },
+      },
+      usage(9, 0, 500),
     ],
     [
       'written to the cache by Qwen',
@@ -70,18 +85,29 @@ describe('G-28 a total with reasoning that is not reported, as Gemini counts it'
     ['reasoning that explains it', { ...reported, ...details(483) }, usage(8, 0, 492)],
     ['reasoning that does not explain it', { ...reported, ...details(5) }, usage(8, 0, 9)],
   ])('%s', (_, block, expected) => {
-    expect(readUsage(block, 'completions', true)).toEqual(expected);
+    expect(readUsage(block, 'completions', 'in-total')).toEqual(expected);
   });
 
   test('a wrong completion has no usage, and a total alone none either', () => {
-    expect(readUsage({ ...reported, completion_tokens: -1 }, 'completions', true)).toBeNull();
-    expect(readUsage({ ...reported, prompt_tokens: -1 }, 'completions', true)).toBeNull();
-    expect(readUsage({ total_tokens: 500 }, 'completions', true)).toBeNull();
+    expect(readUsage({ ...reported, completion_tokens: -1 }, 'completions', 'in-total')).toBeNull();
+    expect(readUsage({ ...reported, prompt_tokens: -1 }, 'completions', 'in-total')).toBeNull();
+    expect(readUsage({ total_tokens: 500 }, 'completions', 'in-total')).toBeNull();
   });
 
   test('elsewhere such a total is not charged', () => {
     expect(readUsage(reported)).toEqual(usage(8, 0, 9));
   });
+});
+
+test('G-28 at a target that counts reasoning beside the completion it is added, unless the total says otherwise', () => {
+  const block = {
+    prompt_tokens: 9,
+    completion_tokens: 500,
+    completion_tokens_details: { reasoning_tokens: 300 },
+  };
+  expect(readUsage(block, 'completions', 'beside')).toEqual(usage(9, 0, 800));
+  expect(readUsage({ ...block, total_tokens: 1_000 }, 'completions', 'beside')).toEqual(usage(9, 0, 800));
+  expect(readUsage({ ...block, total_tokens: 509 }, 'completions', 'beside')).toEqual(usage(9, 0, 500));
 });
 
 test('G-30 of responses too, reasoning beside the output counts if the total has it', () => {
@@ -125,20 +151,5 @@ test('G-30 of embeddings, a total is the prompt if it is all that is reported', 
     ['null', null],
   ] as const) {
     expect(at(readEmbeddingUsageAt, text)).toEqual(expected);
-  }
-});
-
-test('usage inside a choice or x_groq is found, and nowhere else', () => {
-  const block = '{"prompt_tokens":3,"completion_tokens":4}';
-  expect(at(readInnerUsageAt, `{"choices":[{"delta":{}},{"usage":${block}}]}`)).toEqual(usage(3, 0, 4));
-  expect(at(readInnerUsageAt, `{"x_groq":{"usage":${block}}}`)).toEqual(usage(3, 0, 4));
-  for (const other of [
-    `{"choices":[{"delta":{"usage":${block}}}]}`,
-    `{"choices":{"usage":${block}}}`,
-    `{"choices":[null,"usage"],"x_groq":null}`,
-    `{"extra":{"usage":${block}}}`,
-    `[{"usage":${block}}]`,
-  ]) {
-    expect(at(readInnerUsageAt, other)).toBeNull();
   }
 });

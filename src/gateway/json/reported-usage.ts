@@ -1,5 +1,6 @@
-import { reportedTokens, withReasoning } from '../../domain/calls/settlement/finished-call.ts';
-import { isObject } from '../../ports/json-object.ts';
+import { highestCounts, reportedTokens, withReasoning } from '../../domain/model-calls/reported-counts.ts';
+import { isObject, type JsonObject } from '../../ports/json-object.ts';
+import type { ReasoningCount } from '../../ports/model-upstream.ts';
 import type { ClientWire } from './client-wire.ts';
 import { jsonAt } from './json-text.ts';
 import type { AnswerFields } from './scan-answer.ts';
@@ -20,15 +21,15 @@ export interface Usage {
 interface StreamUsage {
   /** `fields` are those of the event at bytes `start` to `end`. */
   note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
-  /** The last usage that could be read; null if there is none yet. */
+  /** Null if none could be read yet. */
   usage(): Usage | null;
 }
 
-/** `totalHasReasoning`: see `TargetWire`; only for chat completions. */
-export function createStreamUsage(wire: ClientWire, totalHasReasoning = false): StreamUsage {
+/** `reasoning` is for chat completions only. */
+export function createStreamUsage(wire: ClientWire, reasoning?: ReasoningCount): StreamUsage {
   switch (wire) {
     case 'completions':
-      return usageOfChunks(totalHasReasoning);
+      return usageOfChunks(reasoning);
     case 'responses':
       return usageOfResponse();
     case 'messages':
@@ -36,16 +37,19 @@ export function createStreamUsage(wire: ClientWire, totalHasReasoning = false): 
   }
 }
 
-function usageOfChunks(totalHasReasoning: boolean): StreamUsage {
-  let top: Usage | null = null;
-  let inner: Usage | null = null;
+function usageOfChunks(reasoning: ReasoningCount | undefined): StreamUsage {
+  let top: JsonObject | null = null;
+  let inner: JsonObject | null = null;
   return {
     note(bytes, start, end, { usageStart, usageEnd, hasInnerUsage }) {
       if (usageEnd > 0) {
-        top = readUsageAt(bytes, usageStart, usageEnd, 'completions', totalHasReasoning) ?? top;
-      } else if (hasInnerUsage) inner = readInnerUsageAt(bytes, start, end, totalHasReasoning) ?? inner;
+        const block = jsonAt(bytes, usageStart, usageEnd);
+        if (isObject(block)) top = highestCounts(top, block);
+      } else if (hasInnerUsage) {
+        for (const block of innerUsage(jsonAt(bytes, start, end))) inner = highestCounts(inner, block);
+      }
     },
-    usage: () => top ?? inner,
+    usage: () => readUsage(top, 'completions', reasoning) ?? readUsage(inner, 'completions', reasoning),
   };
 }
 
@@ -95,15 +99,15 @@ function usageOfMessage(): StreamUsage {
 export function readUsage(
   block: unknown,
   wire: ClientWire = 'completions',
-  totalHasReasoning = false,
+  reasoning?: ReasoningCount,
 ): Usage | null {
-  const usage = readCounts(block, wire, totalHasReasoning);
+  const usage = readCounts(block, wire, reasoning);
   return usage !== null && wire === 'messages' ? withCompactions(usage, block) : usage;
 }
 
-function readCounts(block: unknown, wire: ClientWire, totalHasReasoning = false): Usage | null {
+function readCounts(block: unknown, wire: ClientWire, reasoning?: ReasoningCount): Usage | null {
   if (!isObject(block)) return null;
-  const counts = USAGE_COUNTS[wire](block, totalHasReasoning);
+  const counts = USAGE_COUNTS[wire](block, reasoning);
   const prompt = readCount(counts.prompt);
   const completion = readCount(counts.completion);
   const cached = readCount(counts.cached);
@@ -165,9 +169,9 @@ type Block = Readonly<Record<string, unknown>>;
 
 /** The raw counts, from their fields in each wire format. */
 const USAGE_COUNTS: Readonly<
-  Record<ClientWire, (block: Block, totalHasReasoning: boolean) => Record<keyof ReadCounts, unknown>>
+  Record<ClientWire, (block: Block, reasoning?: ReasoningCount) => Record<keyof ReadCounts, unknown>>
 > = {
-  completions(block, totalHasReasoning) {
+  completions(block, reasoning) {
     const details = detailsIn(block.prompt_tokens_details);
     return {
       prompt: block.prompt_tokens,
@@ -176,7 +180,7 @@ const USAGE_COUNTS: Readonly<
           ...{ prompt: block.prompt_tokens, completion: block.completion_tokens, total: block.total_tokens },
           reasoning: detailsIn(block.completion_tokens_details).reasoning_tokens,
         },
-        totalHasReasoning,
+        reasoning,
       ),
       // The fields of OpenAI, DeepSeek and Moonshot, in this order.
       cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
@@ -226,9 +230,9 @@ export function readUsageAt(
   start: number,
   end: number,
   wire: ClientWire = 'completions',
-  totalHasReasoning = false,
+  reasoning?: ReasoningCount,
 ): Usage | null {
-  return readUsage(jsonAt(bytes, start, end), wire, totalHasReasoning);
+  return readUsage(jsonAt(bytes, start, end), wire, reasoning);
 }
 
 /** The same for embeddings, whose tokens are all of the prompt: Voyage and Jina report nothing but their total. */
@@ -238,24 +242,11 @@ export function readEmbeddingUsageAt(bytes: Uint8Array, start: number, end: numb
   return readUsage(isTotal ? { prompt_tokens: block.total_tokens } : block);
 }
 
-/**
- * Reads usage from where two providers put it in the last chunk of a stream, with or without usage at the top level: Moonshot
- * in a choice, Groq in `x_groq`.
- */
-export function readInnerUsageAt(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  totalHasReasoning = false,
-): Usage | null {
-  const chunk = jsonAt(bytes, start, end);
-  if (!isObject(chunk)) return null;
+/** Where two providers put usage in the last chunk, with or without usage at the top level: Moonshot in a choice, Groq in `x_groq`. */
+function innerUsage(chunk: unknown): JsonObject[] {
+  if (!isObject(chunk)) return [];
   const places = [chunk.x_groq, ...(Array.isArray(chunk.choices) ? chunk.choices : [])];
-  for (const place of places) {
-    const usage = isObject(place) ? readUsage(place.usage, 'completions', totalHasReasoning) : null;
-    if (usage !== null) return usage;
-  }
-  return null;
+  return places.flatMap((place) => (isObject(place) && isObject(place.usage) ? [place.usage] : []));
 }
 
 function readCount(value: unknown): number | 'missing' | 'wrong' {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { translationPairs } from '../../domain/model-calls/translation/pairs.ts';
+import type { ReasoningCount } from '../../ports/model-upstream.ts';
 import { readWholeAnswer } from './answer-body.ts';
 import type { Usage } from './reported-usage.ts';
 
@@ -32,7 +33,7 @@ const REQUESTS = {
   responses: { model: 'one', input: 'Hi' },
 } as const;
 
-function translated(wire: keyof typeof REQUESTS, chat: object, totalHasReasoning: boolean): Usage | null {
+function translated(wire: keyof typeof REQUESTS, chat: object, reasoning: ReasoningCount): Usage | null {
   const pairs = translationPairs({ storesResponses: false });
   const pair = pairs.find(({ from, to }) => from === wire && to === 'chat/completions');
   const to = {
@@ -40,7 +41,7 @@ function translated(wire: keyof typeof REQUESTS, chat: object, totalHasReasoning
     maxTokensName: 'max_tokens',
     hasStreamOptions: true,
     defaultMaxTokens: 9,
-    totalHasReasoning,
+    reasoning,
   } as const;
   const stamps = { newId: () => 'id', nowSeconds: 0 };
   const request = pair?.translator.translateRequest(bytes(REQUESTS[wire]), to, stamps);
@@ -50,16 +51,16 @@ function translated(wire: keyof typeof REQUESTS, chat: object, totalHasReasoning
 
 describe('G-28 a translated answer has the same usage as the untranslated one', () => {
   const cases = BLOCKS.flatMap(([name, usage]) =>
-    [false, true].map((totalHasReasoning) => ({ name, usage, totalHasReasoning })),
+    (['by-numbers', 'beside', 'in-total'] as const).map((reasoning) => ({ name, usage, reasoning })),
   );
 
-  test.each(cases)('$name, reasoning in the total: $totalHasReasoning', ({ usage, totalHasReasoning }) => {
+  test.each(cases)('$name, reasoning $reasoning', ({ usage, reasoning }) => {
     const chat = { choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }], usage };
-    const direct = readWholeAnswer(bytes(chat), 'alias', 'completions', { totalHasReasoning }).usage;
+    const direct = readWholeAnswer(bytes(chat), 'alias', 'completions', { reasoning }).usage;
     const withWrites = direct && { cacheWriteTokens: 0, ...direct };
-    expect(translated('responses', chat, totalHasReasoning)).toEqual(withWrites);
+    expect(translated('responses', chat, reasoning)).toEqual(withWrites);
     // A message has a usage block in any case, and one without counts costs nothing.
     const none = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
-    expect(translated('messages', chat, totalHasReasoning)).toEqual(withWrites ?? none);
+    expect(translated('messages', chat, reasoning)).toEqual(withWrites ?? none);
   });
 });

@@ -48,7 +48,7 @@ export function answerStream(answering: Answering): Response {
     ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses, tiers },
     hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
     hidesCosts: answering.hidesCosts,
-    totalHasReasoning: answering.totalHasReasoning,
+    reasoning: answering.reasoning,
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);

@@ -167,13 +167,24 @@ describe('the tap', () => {
       ['in every chunk', [content('a'), chunk({ usage: { ...used(8, 9), total_tokens: 500 } }), DONE]],
       ['in a choice', [chunk({ choices: [{ usage: { ...used(8, 9), total_tokens: 500 } }] }), DONE]],
     ])('reasoning in the total counts if the target reports it so, usage %s', (_, events) => {
-      const read = (totalHasReasoning: boolean) => {
-        const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 10_000, totalHasReasoning });
+      const read = (reasoning: 'in-total' | 'by-numbers') => {
+        const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 10_000, reasoning });
         for (const event of events) tap.push(new TextEncoder().encode(event));
         return tap.usage();
       };
-      expect([read(true), read(false)]).toEqual([counted(8, 492), counted(8, 9)]);
+      expect([read('in-total'), read('by-numbers')]).toEqual([counted(8, 492), counted(8, 9)]);
     });
+  });
+
+  test.each([
+    ['in parts', [{ prompt_tokens: 8 }, { completion_tokens: 9, prompt_tokens: null }]],
+    ['as counts so far, and zeros at the end', [used(8, 2), used(8, 9), used(0, 0)]],
+    ['with an invalid one at the end', [used(8, 9), { prompt_tokens: -1, completion_tokens: '9' }]],
+  ])('G-28 usage that chunks report several times is the highest of each count: %s', (_, reports) => {
+    const tap = openTap();
+    for (const usage of reports) tap.say(chunk({ usage }));
+    tap.say(DONE);
+    expect(tap.usage()).toEqual(counted(8, 9));
   });
 
   describe('G-31 a stream without usage has none', () => {
@@ -378,7 +389,7 @@ describe('generated streams', () => {
 
       const passing = events.filter(({ isDone }) => isDone !== true);
       const held = events.filter(({ isDone }) => isDone === true);
-      const usage = events.findLast(({ promptTokens }) => promptTokens !== undefined);
+      const reported = events.flatMap(({ promptTokens }) => promptTokens ?? []);
       expect({ seed, text }).toEqual({
         seed,
         text: passing.map((event) => event.text.replace(MODEL, STAMP)).join(''),
@@ -386,7 +397,7 @@ describe('generated streams', () => {
       expect(doneBytes === null ? '' : strict.decode(doneBytes)).toBe(
         held.map((event) => event.text).join(''),
       );
-      expect(tap.usage()?.promptTokens).toBe(usage?.promptTokens);
+      expect(tap.usage()?.promptTokens).toBe(reported.length === 0 ? undefined : Math.max(...reported));
     }
   });
 });

@@ -1,3 +1,4 @@
+import type { ReasoningCount } from '../../ports/model-upstream.ts';
 import { createRestampedBytes, isErrorAt, isUsageChunkAt } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
@@ -89,8 +90,8 @@ interface UsageTapOptions {
   readonly hasSeveral?: boolean;
   /** Whether what the provider charges for the call is removed. */
   readonly hidesCosts?: boolean;
-  /** See `TargetWire`; only for chat completions. */
-  readonly totalHasReasoning?: boolean;
+  /** Only for chat completions. */
+  readonly reasoning?: ReasoningCount | undefined;
 }
 
 const COLON = 0x3a;
@@ -116,14 +117,14 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     tiers = null,
     hasSeveral = false,
     hidesCosts = false,
-    totalHasReasoning = false,
+    reasoning,
   } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
   const held = createRestampedBytes(alias);
   const fields = createAnswerFields(inner, hidesCosts);
-  const counted = createStreamUsage(wire, totalHasReasoning);
+  const counted = createStreamUsage(wire, reasoning);
   let isOfAll = true;
   let contentBytes = 0;
   let events = 0;

@@ -107,6 +107,7 @@ export interface Configuration extends StoredContent {
   readonly streamUsageChunk: 'always' | 'asked';
   readonly unavailableTools: 'refuse' | 'drop';
   /** How streams are handled whose clients disconnect before the usage has arrived. */
+  readonly holdWaitMs: number;
   readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
   /** The price of a credit for a POSTPAID company, and the days until payment is due. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
@@ -318,6 +319,7 @@ function assemble(
     upstream: upstreamOf(values, isProduction),
     ...{ alerts: alertsOf(values, isProduction), callHooks: callHooksOf(values) },
     ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },
+    holdWaitMs: values.HOLD_WAIT_MS,
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {
       failures: values.BREAKER_FAILURES,

@@ -273,6 +273,12 @@ export const SETTINGS = {
     0,
     'The share of each limit, in percent, that a process allows while Redis is unavailable and it enforces limits on its own. 0: 100 divided by GATEWAY_PROCESSES.',
   ),
+  HOLD_WAIT_MS: whole(
+    0,
+    60_000,
+    2_000,
+    'How long a call waits for credits that running calls hold, before it is refused with 429 CREDITS_HELD. 0: not at all.',
+  ),
   ABANDONED_STREAMS: oneOf(
     ['free', 'drain'],
     'free',

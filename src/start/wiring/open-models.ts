@@ -83,7 +83,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   const engine = openEngine(opening);
   const asking = { models, upstream, breakers, secrets, clock, log, answerTimeoutMs: idleTimeoutMs };
   const ownState = createInProcessState({ clock, log });
-  const { addressRequestsPerMinute, limitShareAlone: ownShare } = configuration;
+  const { addressRequestsPerMinute, holdWaitMs, limitShareAlone: ownShare } = configuration;
   const limits = createLimits({
     sharedState,
     ownState,
@@ -91,6 +91,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     log,
     ownShare,
     addressRequestsPerMinute,
+    holdWaitMs,
     countsAhead: configuration.redis !== null,
     onSteppedBack: (level) => opening.databaseEpoch.suspect({ ...level }),
     chargeDeferred: chargeDeferredIn(database, clock),

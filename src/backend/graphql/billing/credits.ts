@@ -4,7 +4,6 @@ import {
   creditsAsNumber,
   publishLevel,
   readBalance,
-  setCompanyBilling as setBilling,
 } from '../../../domain/credits/ledger/credit-account.ts';
 import { type CreditLot, listLots } from '../../../domain/credits/ledger/credit-lots.ts';
 import {
@@ -16,7 +15,8 @@ import {
 } from '../../../domain/credits/ledger/ledger.ts';
 import { lastVersionBefore, statementLines } from '../../../domain/credits/ledger/statement.ts';
 import { readUserBalances } from '../../../domain/credits/ledger/user-account.ts';
-import { freshCode, member } from '../access.ts';
+import { setBilling } from '../../../domain/payments/assign-plan.ts';
+import { freshCode, member, signedIn } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf, searchArg } from '../input.ts';
@@ -25,6 +25,7 @@ import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { companyOfCalls } from './calls.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -127,13 +128,32 @@ const creditBalance: Declaration = (builder) =>
     }),
   );
 
+const OF_ANY_COMPANY = 'For super admins, who can read any company. Left out, the caller’s own.';
+
+async function companyToRead(
+  context: RequestContext,
+  given: string | number | null | undefined,
+): Promise<string> {
+  if (given == null) {
+    const { companyId } = await signedIn(context);
+    if (companyId === null) throw badInput('companyId', 'name the company: you belong to none');
+    return companyId;
+  }
+  const companyId = await companyOfCalls(context, idOf('company', given));
+  if (companyId === null || (await findCompany(context.parts.database, companyId)) === null) {
+    throw notFound('company');
+  }
+  return companyId;
+}
+
 const creditTransactions: Declaration = (builder) =>
   builder.queryField('creditTransactions', (t) =>
     t.field({
       type: 'CreditTransactionConnection',
       description: 'Every change of the company’s balance, newest first.',
-      authScopes: { companyAdmin: true },
+      authScopes: { companyAdmin: true, superAdmin: true },
       args: {
+        companyId: t.arg.id({ description: OF_ANY_COMPANY }),
         first: t.arg.int(),
         after: t.arg.id(),
         types: t.arg({ type: ['CreditTransactionType'], description: 'Only these types.' }),
@@ -144,7 +164,7 @@ const creditTransactions: Declaration = (builder) =>
         to: t.arg({ type: 'DateTime', description: 'Before.' }),
       },
       async resolve(_root, args, context) {
-        const { companyId } = await member(context);
+        const companyId = await companyToRead(context, args.companyId);
         const { database } = context.parts;
         const { limit, after } = pageArgs(args);
         const { types, from, to } = args;
@@ -183,14 +203,15 @@ const creditStatement: Declaration = (builder) =>
       description:
         'The company’s credit transactions as CSV, or those of a member’s own balance, with the opening and the closing ' +
         'balance: from `from`, before `to`.',
-      authScopes: { companyAdmin: true },
+      authScopes: { companyAdmin: true, superAdmin: true },
       args: {
+        companyId: t.arg.id({ description: OF_ANY_COMPANY }),
         userId: t.arg.id({ description: 'A member with a balance of their own; left out, the company.' }),
         from: t.arg({ type: 'DateTime', required: true }),
         to: t.arg({ type: 'DateTime', required: true }),
       },
-      async resolve(_root, { from, to, userId }, context) {
-        const { companyId } = await member(context);
+      async resolve(_root, { from, to, userId, companyId: given }, context) {
+        const companyId = await companyToRead(context, given);
         const accountId = userId == null ? companyId : await userAccountOf(context, companyId, userId);
         if (from >= to) throw badInput('to', 'it must lie after from');
         const lines: string[] = [];
@@ -305,6 +326,7 @@ const setCompanyBilling: Declaration = (builder) =>
           const set = await setBilling(change.transaction, companyId, billingMode, limitMicro);
           if (set.outcome === 'no-such-company') throw notFound('company');
           if (set.outcome === 'wrong-limit') throw badInput('creditLimit', set.problem);
+          if (set.outcome === 'subscribed') throw conflict(set.message);
           if (set.outcome === 'unchanged') change.nothingChanged();
           else {
             const object = { objectKind: 'company', objectId: companyId, companyId };

@@ -21,32 +21,6 @@ export interface TokenBounds {
   readonly completionTokens: number;
 }
 
-/** A token count that a provider reported; null if it is invalid: negative, fractional, beyond 2^53 or not a number. */
-export function reportedTokens(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
-
-/**
- * The tokens that a model wrote, as its provider bills them. OpenAI's count of them includes its reasoning. xAI and Vertex
- * AI report that beside their count, which only the total shows: without it, nearly all of an answer would be free. With
- * `totalHasReasoning`, reasoning that is not reported is what the prompt and the count leave of the total; the prompt has
- * to be reported for that. A count that is not valid is returned as it is.
- */
-export function withReasoning(
-  { prompt, completion, reasoning, total }: WrittenCounts,
-  totalHasReasoning = false,
-): unknown {
-  const [read, wrote] = [reportedTokens(prompt ?? 0), reportedTokens(completion ?? 0)];
-  if (read === null || wrote === null) return completion;
-  if (totalHasReasoning && prompt != null && reasoning == null) {
-    return Math.max((reportedTokens(total) ?? 0) - read, wrote);
-  }
-  const more = reportedTokens(reasoning) ?? 0;
-  return more > 0 && total === read + wrote + more ? wrote + more : completion;
-}
-
-type WrittenCounts = Readonly<Record<'prompt' | 'completion' | 'reasoning' | 'total', unknown>>;
-
 /** The sum for a call that used a model several times. */
 export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
   const sum = (a: number, b: number) => Math.min(a + b, Number.MAX_SAFE_INTEGER);

@@ -103,7 +103,7 @@ function openProcess(parts: {
           running: { ...running, reservation: reserved.reservation } as Running,
         };
       }
-      if (reserved.outcome !== 'not-payable') throw new Error(`not admitted: ${reserved.outcome}`);
+      if (!('hold' in reserved)) throw new Error(`not admitted: ${reserved.outcome}`);
       const { name } = reserved.hold;
       const by = name.startsWith('spending ') ? ('limit' as const) : heldBudget(name, own ?? []);
       return { outcome: 'refused' as const, by };

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../ports/json-object.ts';
-import { reportedTokens, withReasoning } from '../../calls/settlement/finished-call.ts';
+import type { ReasoningCount } from '../../../ports/model-upstream.ts';
+import { highestCounts, reportedTokens, withReasoning } from '../reported-counts.ts';
 
 /** The tokens of an answer as chat completions count them: the prompt includes tokens read from and written to a cache. */
 export interface ChatUsage {
@@ -13,24 +14,36 @@ export interface ChatUsage {
   readonly reasoning: number | null;
 }
 
-/**
- * Reads the usage of an answer or a chunk: at the top level, or where Groq and Moonshot put it. `totalHasReasoning`: see
- * `TargetWire`.
- */
-export function readChatUsage(answer: JsonObject, totalHasReasoning = false): ChatUsage | null {
-  const choices = Array.isArray(answer.choices) ? answer.choices : [];
-  for (const place of [answer, answer.x_groq, ...choices]) {
-    const usage = isObject(place) ? usageOf(place.usage, totalHasReasoning) : null;
-    if (usage !== null) return usage;
-  }
-  return null;
+/** Reads the usage of a whole answer. */
+export function readChatUsage(answer: JsonObject, reasoning?: ReasoningCount): ChatUsage | null {
+  const counted = createStreamedUsage(reasoning);
+  counted.note(answer);
+  return counted.usage();
+}
+
+/** Collects the usage of chunks: at the top level, or where Groq and Moonshot put it. */
+export function createStreamedUsage(reasoning?: ReasoningCount) {
+  let block: JsonObject | null = null;
+  return {
+    /** Whether the chunk has usage. */
+    note(chunk: JsonObject): boolean {
+      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+      for (const place of [chunk, chunk.x_groq, ...choices]) {
+        if (!isObject(place) || usageOf(place.usage, reasoning) === null) continue;
+        if (isObject(place.usage)) block = highestCounts(block, place.usage);
+        return true;
+      }
+      return false;
+    },
+    usage: (): ChatUsage | null => usageOf(block, reasoning),
+  };
 }
 
 /**
  * Follows the gateway's rules for answers that are not translated: missing parts count as 0, and a block with neither
  * prompt nor completion, or with an implausible count, is ignored.
  */
-function usageOf(block: unknown, totalHasReasoning: boolean): ChatUsage | null {
+function usageOf(block: unknown, counted: ReasoningCount | undefined): ChatUsage | null {
   if (!isObject(block)) return null;
   const details = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
   const thought = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
@@ -38,7 +51,7 @@ function usageOf(block: unknown, totalHasReasoning: boolean): ChatUsage | null {
   const { prompt_tokens, completion_tokens, total_tokens: total } = block;
   const { reasoning_tokens: reasoning } = thought;
   const counts = { prompt: prompt_tokens, completion: completion_tokens, reasoning, total };
-  const completion = countOf(withReasoning(counts, totalHasReasoning));
+  const completion = countOf(withReasoning(counts, counted));
   // OpenAI's place, then DeepSeek's, then Moonshot's.
   const cached = countOf(details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens);
   // OpenAI's name, then Anthropic's, where LiteLLM has it and where Qwen does.

@@ -113,7 +113,7 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
     model,
     maxTokensName: wire?.maxTokensName ?? ('max_tokens' as const),
     hasStreamOptions: wire?.hasStreamOptions ?? true,
-    totalHasReasoning: wire?.totalHasReasoning,
+    reasoning: wire?.reasoning,
     defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     provider: wire?.provider,
   };

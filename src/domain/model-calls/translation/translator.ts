@@ -1,3 +1,4 @@
+import type { ReasoningCount } from '../../../ports/model-upstream.ts';
 /**
  * Serves one API with a target that has another: translates the client's request for the target, and the target's
  * answer for the client. Pure: bytes and text in, bytes and text out, without I/O or a clock.
@@ -14,8 +15,8 @@ export interface TranslationTarget {
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether the target knows stream_options; otherwise, include_usage is not sent. */
   readonly hasStreamOptions: boolean;
-  /** See `TargetWire`. Omitted: false. */
-  readonly totalHasReasoning?: boolean | undefined;
+  /** Omitted: by numbers. */
+  readonly reasoning?: ReasoningCount | undefined;
   /** For an API that requires a limit, if the client set none: the alias's max_output_tokens. */
   readonly defaultMaxTokens: number;
   /** The name of its preset. Omitted for a server that none describes. */

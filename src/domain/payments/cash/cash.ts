@@ -49,8 +49,7 @@ export async function postInvoiceCash(
   happenedAt: Date,
 ): Promise<void> {
   if (kind === 'PACK') return;
-  const startMinor = minorIn(wire.starting_balance) ?? 0n;
-  const balanceMinor = (minorIn(wire.ending_balance) ?? startMinor) - startMinor;
+  const balanceMinor = takenFromBalance(wire);
   const receivedMinor = readInvoiceMoney(wire).paidMinor - balanceMinor;
   const source = { companyId, currency, happenedAt, sourceKind: 'invoice', sourceId: id } as const;
   const outside = wire.paid_out_of_band === true;
@@ -58,6 +57,12 @@ export async function postInvoiceCash(
     await postCash(transaction, { ...source, account: 'received', amountMinor: receivedMinor, outside });
   }
   await postCash(transaction, { ...source, account: 'balance', amountMinor: balanceMinor });
+}
+
+/** What an invoice took from the customer's balance at the provider; negative if it added to it. */
+export function takenFromBalance(wire: Readonly<Record<string, unknown>>): bigint {
+  const startMinor = minorIn(wire.starting_balance) ?? 0n;
+  return (minorIn(wire.ending_balance) ?? startMinor) - startMinor;
 }
 
 /** For a purchase: its provider invoice may have been reported before it was known to be a pack's. */

@@ -249,6 +249,7 @@ async function recountInvoice(
   );
   const [sum] = await transaction.query<{ micro: bigint }>(
     `select (select coalesce(sum(credits_micro), 0) from plan_grants where company_id = $1)::bigint
+       + (select coalesce(sum(credits_micro), 0) from balance_uses where company_id = $1)::bigint
        - (select coalesce(sum(coalesce(taken_micro, refunded_micro)), 0) from charge_refunds
           where company_id = $1 and source_kind = 'PLAN_GRANT')::bigint as micro`,
     [companyId],

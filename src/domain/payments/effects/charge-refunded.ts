@@ -6,9 +6,10 @@ import {
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
+import { findPlanGrant } from '../plan-grants.ts';
 import { currencyIn, idIn, isUnreadable, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { type CreditPackPurchase, purchaseOf, purchaseOfInvoice } from '../purchase.ts';
-import { type Refunded, take } from './returned-money.ts';
+import { paidBy, type Refunded, take } from './returned-money.ts';
 
 type FoundCharge =
   | { readonly outcome: 'found'; readonly refunded: Refunded }
@@ -38,9 +39,6 @@ export const chargeRefunded: Effect = async (event, context) => {
     return { outcome: 'failed', reason, companyId };
   }
   const amountMinor = minorIn(amount) ?? refunded.amountMinor;
-  // An invoice may be paid by card and from the customer's balance: then its charge is only a part of the payment.
-  const paidMinor =
-    refunded.kind === 'PLAN_GRANT' && refunded.amountMinor > amountMinor ? refunded.amountMinor : amountMinor;
   const reportedMinor = minorIn(amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
   if (reportedMinor <= 0n || amountMinor <= 0n || reportedMinor > amountMinor) {
     return {
@@ -54,7 +52,7 @@ export const chargeRefunded: Effect = async (event, context) => {
     return { outcome: 'applied', did: 'it was counted at the provider before', companyId };
   }
   return await take(context, chargeId, refunded, {
-    ...{ amountMinor: paidMinor, reportedMinor, refundedAt: event.happenedAt },
+    ...{ amountMinor: paidBy(refunded, amountMinor), reportedMinor, refundedAt: event.happenedAt },
   });
 };
 
@@ -72,14 +70,8 @@ export async function findCharge(event: StoredPaymentEvent, context: EffectConte
     purchase?.providerPaymentIntentId === null ||
     purchase?.providerPaymentIntentId === paymentId;
   if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') return foundPurchase(purchase);
-  const [grant] = await transaction.query<Omit<Refunded, 'kind'>>(
-    `select provider_invoice_id as id, company_id as "companyId",
-       greatest(0, coalesce(moved_micro, credits_micro)) as "grantedMicro", amount_minor as "amountMinor", currency
-     from plan_grants
-     where provider_invoice_id = $1 or provider_charge_id = $2 or provider_payment_intent_id = $3 limit 1`,
-    [invoiceId, chargeId, paymentId],
-  );
-  if (grant !== undefined) return { outcome: 'found', refunded: { kind: 'PLAN_GRANT', ...grant } };
+  const grant = await findPlanGrant(transaction, { invoiceId, chargeId, paymentId });
+  if (grant !== null) return { outcome: 'found', refunded: { kind: 'PLAN_GRANT', ...grant } };
   const invoice =
     invoiceId === null
       ? await invoiceOfRefunds(context, chargeId)
@@ -99,12 +91,13 @@ export async function findCharge(event: StoredPaymentEvent, context: EffectConte
 }
 
 function foundPurchase(purchase: CreditPackPurchase): FoundCharge {
+  return { outcome: 'found', refunded: refundedPurchase(purchase) };
+}
+
+export function refundedPurchase(purchase: CreditPackPurchase): Refunded {
   const { id, companyId, creditsMicro: grantedMicro, currency } = purchase;
   const amountMinor = purchase.amountMinor + purchase.taxMinor;
-  return {
-    outcome: 'found',
-    refunded: { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency },
-  };
+  return { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency };
 }
 
 /** The usage invoice whose charge was refunded before; null if there is none. */

@@ -37,6 +37,8 @@ import {
   uuidIn,
 } from '../provider-objects.ts';
 import { type CreditPackPurchase, lockPurchase, purchaseGrantOf, purchaseOf } from '../purchase.ts';
+import { refundedPurchase } from './charge-refunded.ts';
+import { takeEarlierReturns } from './returned-money.ts';
 import { readSubscription } from './subscription-changed.ts';
 
 /** `checkout.session.completed`: a checkout was completed, for a pack or for a subscription. */
@@ -123,6 +125,7 @@ async function complete(
     reason: `credit pack, checkout ${sessionId}`.slice(0, 500),
     expires,
   });
+  await takeEarlierReturns(context, invoice.id, refundedPurchase({ ...purchase, taxMinor }));
   await context.mailAdmins({
     kind: 'receipt',
     companyId,

@@ -13,7 +13,14 @@ import {
   type StoredPaymentEvent,
   waitKeys,
 } from '../effect.ts';
-import { currencyOf, expiryAfter, grantLines, type PaidLines } from '../plan-grants.ts';
+import {
+  currencyOf,
+  expiryAfter,
+  findPlanGrant,
+  grantLines,
+  type PaidLines,
+  spendBalance,
+} from '../plan-grants.ts';
 import {
   type InvoiceLine,
   type InvoiceMoney,
@@ -25,6 +32,7 @@ import {
 } from '../plan-lines.ts';
 import { currencyIn, fieldsIn, idIn, isUnreadable, minorIn, ourIdIn, wholeIn } from '../provider-objects.ts';
 import { findEventInvoice, mirrorInvoice, refundReason } from './invoice-changed.ts';
+import { takeEarlierReturns } from './returned-money.ts';
 
 /**
  * `invoice.paid`, also for payments outside the provider: our own usage invoice is settled and its company unblocked;
@@ -45,6 +53,9 @@ export const invoicePaid: Effect = async (event, context) => {
   await postInvoiceCash(context.transaction, invoice, event.object, event.happenedAt);
   const paid = moved.outcome === 'lines' ? moved.paid : null;
   const postedMicro = paid === null ? 0n : await grantLines(event, context, paid);
+  const grant = await findPlanGrant(context.transaction, { invoiceId: providerInvoiceId });
+  if (grant !== null) await takeEarlierReturns(context, invoice.id, { kind: 'PLAN_GRANT', ...grant });
+  else if (invoice.kind !== 'PACK') await spendBalance(event, context, { companyId, providerInvoiceId });
   await sendReceipt(event, context, invoice, { paid, postedMicro });
   return {
     outcome: 'applied',

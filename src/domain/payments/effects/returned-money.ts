@@ -59,6 +59,49 @@ export async function take(
   return { outcome: 'applied', did: `${given}: ${did}${had}`, companyId };
 }
 
+/**
+ * An invoice turns out to have paid for credits: what was returned of it before, and was recorded as a gift or as a dispute
+ * of no credits, now takes them.
+ */
+export async function takeEarlierReturns(
+  context: EffectContext,
+  invoiceId: string,
+  refunded: Refunded,
+): Promise<void> {
+  const { transaction } = context;
+  const { kind, id, grantedMicro, amountMinor } = refunded;
+  const earlier = await transaction.query<EarlierReturn>(
+    `update charge_refunds as own set source_kind = $2, source_id = $3, granted_micro = $4, refunded_minor = 0,
+       amount_minor = case when $2 = 'PLAN_GRANT' then greatest(own.amount_minor, $5) else own.amount_minor end
+     from charge_refunds as before
+     where own.source_kind = 'INVOICE' and own.source_id = $1 and before.charge_id = own.charge_id
+     returning own.charge_id as "chargeId", before.refunded_minor as "reportedMinor",
+       case when not starts_with(own.charge_id, 'cn_') then own.updated_at end as "refundedAt",
+       exists (select 1 from payment_disputes where dispute_id = own.charge_id) as "isDispute"`,
+    [invoiceId, kind, id, grantedMicro, amountMinor],
+  );
+  for (const { chargeId, reportedMinor, refundedAt, isDispute } of earlier) {
+    if (isDispute) await takeDisputed(context, chargeId, refunded);
+    else {
+      const at = refundedAt === null ? {} : { refundedAt };
+      await take(context, chargeId, refunded, { amountMinor, reportedMinor, ...at });
+    }
+  }
+}
+
+interface EarlierReturn {
+  readonly chargeId: string;
+  readonly reportedMinor: bigint;
+  /** Null for a credit note. */
+  readonly refundedAt: Date | null;
+  readonly isDispute: boolean;
+}
+
+/** An invoice may be paid by card and from the customer's balance: then its charge is only a part of the payment. */
+export function paidBy({ kind, amountMinor }: Refunded, chargeMinor: bigint): bigint {
+  return kind === 'PLAN_GRANT' && amountMinor > chargeMinor ? amountMinor : chargeMinor;
+}
+
 /** A dispute of the payment was lost. If refunds have left nothing it takes nothing, until one of them fails. */
 export async function takeDisputed(
   context: EffectContext,

@@ -1,5 +1,5 @@
 import { isObject } from '../../../../ports/json-object.ts';
-import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
+import { reportedTokens } from '../../reported-counts.ts';
 import { type ChatUsage, usageInChat } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import {

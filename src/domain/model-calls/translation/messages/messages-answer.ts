@@ -1,5 +1,6 @@
 import { isObject } from '../../../../ports/json-object.ts';
-import { type ChatUsage, readChatUsage } from '../chat-usage.ts';
+import type { ReasoningCount } from '../../../../ports/model-upstream.ts';
+import { type ChatUsage, createStreamedUsage, readChatUsage } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import {
   argumentsAsInput,
@@ -19,7 +20,7 @@ interface MessagesRequest {
   readonly showsThinking: boolean;
   /** Returns the client's name of a tool that the target knows by another. */
   readonly toolNameOf: (name: string) => string;
-  readonly totalHasReasoning: boolean;
+  readonly reasoning: ReasoningCount | undefined;
 }
 
 /** Translates an answer of chat completions to Anthropic's Messages. */
@@ -31,7 +32,7 @@ export function answerInMessages(
   return {
     whole(bytes) {
       const answer = parseObject(bytes);
-      usage = answer === null ? null : readChatUsage(answer, clientRequest.totalHasReasoning);
+      usage = answer === null ? null : readChatUsage(answer, clientRequest.reasoning);
       return answer === null ? null : wholeMessage(answer, usage, clientRequest, stamps);
     },
     lacksUsage: () => usage === null,
@@ -92,7 +93,7 @@ function createMessageStream(clientRequest: MessagesRequest, stamps: Translation
   let written = 0;
   let finish: JsonObject | null = null;
   let hasRefused = false;
-  let usage: ChatUsage | null = null;
+  const counted = createStreamedUsage(clientRequest.reasoning);
   let held = 0;
   let isDone = false;
 
@@ -104,10 +105,9 @@ function createMessageStream(clientRequest: MessagesRequest, stamps: Translation
     }
     const chunk = parseObject(data);
     if (chunk === null || chunk.error) return 'failed';
-    const reported = readChatUsage(chunk, clientRequest.totalHasReasoning);
+    const hasUsage = counted.note(chunk);
     // Some servers omit the choices from the chunk with usage.
-    if (!Array.isArray(chunk.choices) && reported === null) return 'failed';
-    usage = reported ?? usage;
+    if (!Array.isArray(chunk.choices) && !hasUsage) return 'failed';
     const start = startEvents();
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : null;
     if (!isObject(choice)) return start;
@@ -210,7 +210,7 @@ function createMessageStream(clientRequest: MessagesRequest, stamps: Translation
     if (!hasStarted || (finish === null && !isDone)) return 'cut-off';
     const hasCalls = blocks.some(({ kind }) => kind === 'tool');
     const delta = endingOf(finish ?? {}, clientRequest, hasCalls, hasRefused);
-    const last = { type: 'message_delta', delta, usage: usageInMessages(usage) };
+    const last = { type: 'message_delta', delta, usage: usageInMessages(counted.usage()) };
     return [
       closeOpen(),
       waitingEvents(),
@@ -219,7 +219,7 @@ function createMessageStream(clientRequest: MessagesRequest, stamps: Translation
     ].join('');
   }
 
-  return { event, isDone: () => isDone, end, lacksUsage: () => usage === null };
+  return { event, isDone: () => isDone, end, lacksUsage: () => counted.usage() === null };
 }
 
 function deltaOf({ kind, index }: OpenBlock, text: string): string {

@@ -42,9 +42,8 @@ export const messagesToChat: Translator = {
       const thinking = readThinking(request.thinking);
       const names = createShortNames();
       const body = withShortNames(chatBody(request, to, thinking), names);
-      const { totalHasReasoning = false } = to;
       const answered = {
-        ...{ model, stopSequences, totalHasReasoning },
+        ...{ model, stopSequences, reasoning: to.reasoning },
         ...{ showsThinking: thinking.isShown, toolNameOf: names.nameOf },
       };
       return { body, answer: answerInMessages(answered, stamps) };

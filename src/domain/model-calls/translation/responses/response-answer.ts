@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
-import { cacheDetails, readChatUsage } from '../chat-usage.ts';
+import type { ReasoningCount } from '../../../../ports/model-upstream.ts';
+import { type ChatUsage, cacheDetails, createStreamedUsage } from '../chat-usage.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
@@ -12,7 +13,7 @@ interface AnsweredRequest {
   readonly names: ToolNames;
   /** Whether the client wants reasoning as a summary. */
   readonly hasSummary: boolean;
-  readonly totalHasReasoning: boolean;
+  readonly reasoning: ReasoningCount | undefined;
 }
 
 /** The most text that is collected for one answer; an endless answer is cut off there. */
@@ -84,14 +85,14 @@ interface Draft {
 }
 
 function createDraft(
-  { echo, names, hasSummary, totalHasReasoning }: AnsweredRequest,
+  { echo, names, hasSummary, reasoning }: AnsweredRequest,
   { newId, nowSeconds }: TranslationStamps,
   emit: (type: string, fields: JsonObject) => void,
 ): Draft {
   const random = newId();
   const output = createOutputBuilder({ names, random, newId, hasSummary, emit });
   let finishReason: string | null = null;
-  let usage: JsonObject | null = null;
+  const counted = createStreamedUsage(reasoning);
   let serviceTier: string | null = null;
   let characters = 0;
 
@@ -104,7 +105,7 @@ function createDraft(
     error: null,
     incomplete_details: incomplete,
     output: items,
-    usage,
+    usage: usageInResponse(counted.usage()),
     ...echo,
     ...(serviceTier === null ? {} : { service_tier: serviceTier }),
   });
@@ -127,7 +128,7 @@ function createDraft(
 
   return {
     take(chunk) {
-      usage = usageOf(chunk, totalHasReasoning) ?? usage;
+      counted.note(chunk);
       if (typeof chunk.service_tier === 'string') serviceTier = chunk.service_tier;
       for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
         const isFirst = isObject(choice) && (choice.index ?? 0) === 0;
@@ -204,8 +205,7 @@ function incompleteDetails(finishReason: string | null): JsonObject | null {
   return null;
 }
 
-function usageOf(chunk: JsonObject, totalHasReasoning: boolean): JsonObject | null {
-  const usage = readChatUsage(chunk, totalHasReasoning);
+function usageInResponse(usage: ChatUsage | null): JsonObject | null {
   if (usage === null) return null;
   const { prompt, completion, reasoning } = usage;
   return {

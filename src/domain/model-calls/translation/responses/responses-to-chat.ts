@@ -51,10 +51,7 @@ export function createResponsesToChat({ storesResponses }: ResponsesToChatOption
       return {
         outcome: 'translated',
         body: new TextEncoder().encode(JSON.stringify(chat)),
-        answer: createResponseAnswer(
-          { echo, names, hasSummary, totalHasReasoning: to.totalHasReasoning === true },
-          stamps,
-        ),
+        answer: createResponseAnswer({ echo, names, hasSummary, reasoning: to.reasoning }, stamps),
       };
     },
   };
