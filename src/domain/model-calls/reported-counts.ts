@@ -32,18 +32,31 @@ export function withReasoning(
   return isBeside ? wrote + more : completion;
 }
 
+/** More than any provider reports: OpenAI has 16 names, and LiteLLM has counts of the cache's writes three levels deep. */
+const MOST_COUNTS = 64;
+const LONGEST_NAME = 64;
+const MOST_LEVELS = 3;
+
 /**
  * Two reports of one stream as one: of each count the highest. Some providers report the parts of usage in several chunks, some
- * the counts so far in each, and some end with a chunk of zeros.
+ * the counts so far in each, and some end with a chunk of zeros. What is kept is bounded, whatever the chunks bring.
  */
-export function highestCounts(one: JsonObject | null, other: JsonObject): JsonObject {
-  if (one === null) return other;
+export function highestCounts(
+  one: JsonObject | null,
+  other: JsonObject,
+  levels: number = MOST_LEVELS,
+): JsonObject {
   const both: Record<string, unknown> = { ...one };
+  let names = Object.keys(both).length;
   for (const [name, value] of Object.entries(other)) {
     const known = both[name];
-    if (isObject(known) && isObject(value)) both[name] = highestCounts(known, value);
-    else if (known == null || (reportedTokens(value) ?? -1) > (reportedTokens(known) ?? -1))
-      both[name] = value;
+    if (known === undefined && (names++ >= MOST_COUNTS || name.length > LONGEST_NAME)) continue;
+    if (isObject(value)) {
+      const isPart = levels > 1 && (known == null || isObject(known));
+      if (isPart) both[name] = highestCounts(isObject(known) ? known : null, value, levels - 1);
+    } else if (known == null || (reportedTokens(value) ?? -1) > (reportedTokens(known) ?? -1)) {
+      both[name] = typeof value === 'number' || value == null ? value : Number.NaN;
+    }
   }
   return both;
 }

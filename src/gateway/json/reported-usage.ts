@@ -81,7 +81,9 @@ function usageOfMessage(): StreamUsage {
       if (usageEnd === 0) return;
       const block = jsonAt(bytes, usageStart, usageEnd);
       if (!isObject(block)) return;
-      const reported = Object.entries(block).filter(([, value]) => value !== null);
+      const reported = Object.entries(block).filter(
+        ([name, value]) => value !== null && MESSAGE_COUNTS.includes(name),
+      );
       const corrected = { ...counts, ...Object.fromEntries(reported) };
       const read = readUsage(corrected, 'messages');
       if (read === null) return;
@@ -215,6 +217,16 @@ const USAGE_COUNTS: Readonly<
     hourWritten: detailsIn(block.cache_creation).ephemeral_1h_input_tokens,
   }),
 };
+
+/** What is read of a message's usage: other names are not kept from event to event. */
+const MESSAGE_COUNTS: readonly string[] = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+  'iterations',
+];
 
 function detailsIn(value: unknown): Block {
   return isObject(value) ? value : {};
