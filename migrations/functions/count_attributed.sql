@@ -1,4 +1,4 @@
--- revision: 2
+-- revision: 3
 -- Owner: src/domain/calls
 --
 -- The second half of charge_calls, for groups of calls of which some carry a project, an end user, tags or budgets. It runs
@@ -85,11 +85,11 @@ begin
       json_to_recordset(given.budgets) as budget (id uuid, scope text, subject text, "mostMicro" bigint)),
   spent as materialized (
     select carried.*, coalesce(case scope
-      when 'COMPANY' then (select sum(charge_micro) from usage_days where company_id = company
+      when 'COMPANY' then (select sum(charge_micro - returned_micro) from usage_days where company_id = company
         and key_id = '00000000-0000-0000-0000-000000000000' and day >= carried.month
         and day < carried.month + interval '1 month')
       when 'KEY' then key_spending(carried.subject::uuid, carried.month)
-      else (select charge_micro from subject_months as own where own.company_id = company
+      else (select charge_micro - returned_micro from subject_months as own where own.company_id = company
         and own.scope = carried.scope and own.month = carried.month and own.subject = carried.subject)
       end, 0)::bigint as micro
     from carried),

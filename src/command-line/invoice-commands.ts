@@ -1,5 +1,6 @@
 import { findCompany } from '../domain/accounts/company.ts';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
+import { billingMonth, monthNamed } from '../domain/credits/billing-month.ts';
 import { overdueSince } from '../domain/credits/holds/billing-status.ts';
 import {
   type Invoice,
@@ -10,7 +11,6 @@ import {
   voidInvoice,
 } from '../domain/credits/invoices/invoice.ts';
 import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoices/monthly-invoices.ts';
-import { monthNamed, monthOf } from '../domain/credits/invoices/postpaid-usage.ts';
 import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/ledger/credit-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import { setBilling } from '../domain/payments/assign-plan.ts';
@@ -75,7 +75,7 @@ export const invoiceMonthCommand: Command = {
     const named = optionIn(words, 'month');
     const until = named === undefined ? undefined : monthNamed(named ?? '');
     if (named === null || until === null) return complainOfUsage(terminal, invoiceMonthCommand);
-    if (until !== undefined && until.end > monthOf(new Date(clock.now())).start) {
+    if (until !== undefined && until.end > billingMonth(new Date(clock.now())).start) {
       terminal.complain(`${named} is not over yet`);
       return EXIT_FAILED;
     }

@@ -51,6 +51,11 @@ export interface PaymentProvider {
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** The invoice can no longer be paid. */
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
+  /**
+   * Takes an amount off an issued invoice: off what is due or, if it is paid, to the customer's balance. A note of the invoice
+   * with this metadata is returned instead of creating another. `refused` for other invoices.
+   */
+  createCreditNote(params: CreditNoteParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   refund(params: RefundParams, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
   retrieveProduct(productId: string): Promise<ProviderAnswer<WireObject>>;
@@ -222,6 +227,13 @@ export interface InvoiceParams {
    * forgets idempotency keys after a day, and the first response may have been lost.
    */
   readonly madeSinceMs?: number | undefined;
+}
+
+interface CreditNoteParams {
+  readonly invoiceId: string;
+  readonly amountMinor: bigint;
+  readonly memo: string;
+  readonly metadata: Metadata;
 }
 
 export interface InvoiceLine {

@@ -10,3 +10,9 @@ export interface Secrets {
   /** Without a hash: false, after the same time, so that the time does not reveal whether the account exists. */
   verifyPassword(password: string, hash: string | null): Promise<boolean>;
 }
+
+/** The smallest id of a moment: `newId` begins with the milliseconds. */
+export function leastIdAt(timeMs: number): string {
+  const hex = Math.max(0, timeMs).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}

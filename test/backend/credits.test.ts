@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -244,6 +245,113 @@ describe('usage of a company', () => {
     expect((await list({ status: 'OPEN' })).nodes).toEqual([kwd, usd]);
     expect((await list({ search: 'inv-jpy', status: 'PAID' })).nodes).toEqual([jpy]);
     expect((await list({ after }, backend.people.otherAdmin.ask)).nodes).toEqual([]);
+  });
+});
+
+describe('corrections of charges', () => {
+  const CORRECT = `mutation($id: String!, $credits: Float!, $reason: String!) {
+    correctCharge(requestId: $id, credits: $credits, reason: $reason) { id credits corrections { credits nodes { credits reason } } } }`;
+  const RERATE = `mutation($filter: CallFilter!, $dryRun: Boolean) {
+    rerateCalls(filter: $filter, dryRun: $dryRun) {
+      calls creditsBefore creditsAfter companies { company { name } difference } dearer { requestId } } }`;
+  const PRICE = `mutation($from: DateTime, $reason: String) {
+    setAliasPrice(alias: "svc/extract-fast", price: { prompt: 0.1, cached: 0.1, completion: 0.1 }, from: $from, reason: $reason) { prompt } }`;
+  const charged = async (companyId: string, changes: Partial<FinishedCall> = {}) => {
+    const call = finishedCall(companyId, { requestId: crypto.randomUUID(), ...changes });
+    await chargeCalls(backend.database, [call]);
+    return call;
+  };
+  const actions = async (objectId: string) =>
+    (
+      await backend.database.query('select action from audit_log where object_id = $1 order by id', [
+        objectId,
+      ])
+    ).map(({ action }) => action);
+
+  test('credits of a call are given back, once per reason, shown beside it and recorded', async () => {
+    const { companyId, ask } = await admin();
+    const { superAdmin } = backend.people;
+    const { id, requestId } = await charged(companyId);
+    const given = { id: requestId, credits: 0.00005, reason: 'a wrong answer' };
+    const corrected = {
+      correctCharge: {
+        ...{ id, credits: 0.000_076 },
+        corrections: { credits: 0.000_05, nodes: [{ credits: 0.000_05, reason: 'a wrong answer' }] },
+      },
+    };
+    for (const named of [requestId, id]) {
+      expect(await superAdmin.ask<object>(CORRECT, { ...given, id: named })).toEqual(corrected);
+    }
+    const seen =
+      '{ calls { nodes { corrections { credits } } } creditTransactions { nodes { type credits source } } }';
+    expect(await ask(seen)).toMatchObject({
+      calls: { nodes: [{ corrections: { credits: 0.000_05 } }] },
+      creditTransactions: {
+        nodes: [{ type: 'ADJUSTMENT', source: expect.stringContaining(id) }, { type: 'USAGE' }],
+      },
+    });
+    for (const [changes, code] of [
+      [{ credits: 0.00004 }, 'CONFLICT'],
+      [{ credits: 0.00004, reason: 'more' }, 'CONFLICT'],
+      [{ credits: 0, reason: 'none' }, 'BAD_USER_INPUT'],
+      [{ credits: -1, reason: 'less' }, 'BAD_USER_INPUT'],
+      [{ id: 'req_unknown' }, 'NOT_FOUND'],
+      [{ reason: 'x'.repeat(501) }, 'BAD_USER_INPUT'],
+    ] as const) {
+      const refusal = await superAdmin.refusal(CORRECT, { ...given, ...changes });
+      expect([changes, refusal.extensions.code]).toEqual([changes, code]);
+    }
+    const twin = await charged(companyId, { requestId });
+    expect((await superAdmin.refusal(CORRECT, given)).message).toContain('by its own id');
+    const free = await charged(companyId, { outcome: 'FAILED', httpStatus: 502, tokens: null });
+    expect((await superAdmin.refusal(CORRECT, { ...given, id: free.id })).message).toContain('not charged');
+    expect([await actions(id), await actions(twin.id)]).toEqual([['charge.corrected'], []]);
+  });
+
+  test('calls are priced again by a price that was set for their time, after a dry run', async () => {
+    const { companyId, ask } = await admin();
+    const { superAdmin } = backend.people;
+    const startedAtMs = Date.now() - 3_600_000;
+    const model = 'svc/extract-fast';
+    await charged(companyId, { alias: model, startedAtMs });
+    const [from, to] = [new Date(startedAtMs - 1_000), new Date(startedAtMs + 1_000)];
+    const filter = { model, from, to };
+    expect((await superAdmin.refusal(PRICE, { from })).message).toContain('reason');
+    await superAdmin.ask(PRICE, { from, reason: 'it was three times too high' });
+    // 6 x 0.3 + 4 x 0.15 + 17 x 1.2 micro-credits, and 27 x 0.1.
+    const report = {
+      ...{ calls: 1, creditsBefore: 0.000_023, creditsAfter: 0.000_003, dearer: [] },
+      companies: [{ company: { name: 'Books' }, difference: 0.000_02 }],
+    };
+    const balance = async () =>
+      (await ask<{ creditBalance: { credits: number } }>('{ creditBalance { credits } }')).creditBalance;
+    expect(await superAdmin.ask<object>(RERATE, { filter })).toEqual({ rerateCalls: report });
+    expect(await balance()).toEqual({ credits: -0.000_023 });
+    expect(await superAdmin.ask<object>(RERATE, { filter, dryRun: false })).toEqual({ rerateCalls: report });
+    expect(await balance()).toEqual({ credits: -0.000_003 });
+    expect(await superAdmin.ask<object>(RERATE, { filter, dryRun: false })).toMatchObject({
+      rerateCalls: { calls: 0 },
+    });
+    expect(await balance()).toEqual({ credits: -0.000_003 });
+    expect(await actions(model)).toEqual(['alias.price-set', 'calls.rerated']);
+    for (const wrong of [
+      { from, to },
+      { model, to },
+      { model, from },
+      { model, from: new Date(0), to },
+    ]) {
+      expect((await superAdmin.refusal(RERATE, { filter: wrong })).extensions.code).toBe('BAD_USER_INPUT');
+    }
+  });
+
+  test('a price to come is withdrawn', async () => {
+    const { superAdmin } = backend.people;
+    const from = new Date(Date.now() + 3_600_000);
+    const WITHDRAW =
+      'mutation($from: DateTime!) { withdrawAliasPrice(alias: "svc/extract-fast", from: $from) { prompt } }';
+    await superAdmin.ask(PRICE, { from });
+    expect(await superAdmin.ask<object>(WITHDRAW, { from })).toEqual({ withdrawAliasPrice: { prompt: 0.1 } });
+    expect((await superAdmin.refusal(WITHDRAW, { from })).extensions.code).toBe('BAD_USER_INPUT');
   });
 });
 

@@ -2,10 +2,15 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany, type BillingMode } from '../../src/domain/accounts/company.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import { listInvoices } from '../../src/domain/credits/invoices/invoice.ts';
 import { invoiceFinishedMonths } from '../../src/domain/credits/invoices/monthly-invoices.ts';
 import { setCompanyBilling } from '../../src/domain/credits/ledger/credit-account.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { invoiceUsageCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
 import type { Database, Transaction } from '../../src/ports/database.ts';
+import { leastIdAt } from '../../src/ports/secrets.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { postAt } from '../doubles/posted-usage.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
@@ -45,6 +50,20 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
       issued,
       companyId,
       use: (micro: bigint, at: string) => postAt(database, companyId, -micro, at),
+      /** A call of 76 micro-credits that began before it was charged. */
+      async call(startedAt: string, chargedAt: string) {
+        const startedAtMs = Date.parse(startedAt);
+        const id = `${leastIdAt(startedAtMs).slice(0, 14)}7${newId().slice(15)}`;
+        await chargeCalls(database, [finishedCall(companyId, { id, startedAtMs })]);
+        await database.transaction(async (transaction) => {
+          await transaction.query('set local session_replication_role = replica');
+          await transaction.query(
+            "update credit_transactions set created_at = $2 where source_kind = 'call' and source_id = $1",
+            [id, new Date(chargedAt)],
+          );
+        });
+      },
+      audited: async () => (await runCheck(database, invoiceUsageCheck)).faults,
       top: (micro: bigint, at: string) => postAt(database, companyId, micro, at),
       run: (until?: string) =>
         invoiceFinishedMonths(parts, until === undefined ? {} : { until: new Date(until) }),
@@ -115,6 +134,47 @@ export function monthlyInvoicesContract(engine: string, given: () => Database): 
         ['2030-03', 1n],
         ['2030-04', 6n],
       ]);
+    });
+
+    test('P-29 a call belongs to the month in which it began, also if it is charged after midnight', async () => {
+      const { use, call, run, invoices, audited, clock, companyId, parts } = await open();
+      await use(1n, '2030-03-31T23:00:00Z');
+      await use(2n, '2030-04-01T00:00:01Z');
+      await call('2030-03-31T23:59:59.999Z', '2030-04-01T00:10:00Z');
+      await call('2030-04-01T00:00:00Z', '2030-04-01T00:10:01Z');
+      await call('2030-03-31T23:59:59.999Z', '2030-04-01T00:10:02Z');
+      await run();
+      expect(await invoices()).toEqual([['2030-03', 153n]]);
+      expect(await audited()).toEqual([]);
+      // Its invoice is made: it goes into the next.
+      await call('2030-03-31T23:59:59.999Z', '2030-04-01T00:10:03Z');
+      await clock.advance(25 * 86_400_000);
+      await run();
+      expect(await invoices()).toEqual([
+        ['2030-03', 153n],
+        ['2030-04', 154n],
+      ]);
+      expect(await audited()).toEqual([]);
+      const [used] = await parts.database.query(
+        `select string_agg(to_char(day, 'MM') || ' ' || charge_micro, ', ' order by day) as months
+         from usage_days where company_id = $1`,
+        [companyId],
+      );
+      expect(used).toEqual({ months: '03 228, 04 76' });
+    });
+
+    test('P-29 a month whose only calls were charged after its end has an invoice', async () => {
+      const { call, use, run, invoices, audited, clock } = await open();
+      await use(1n, '2030-04-01T00:00:01Z');
+      await call('2030-03-31T23:59:59Z', '2030-04-01T00:10:00Z');
+      await run();
+      await clock.advance(25 * 86_400_000);
+      await run();
+      expect(await invoices()).toEqual([
+        ['2030-03', 76n],
+        ['2030-04', 1n],
+      ]);
+      expect(await audited()).toEqual([]);
     });
 
     test('P-29 a run that dies in the middle has no effect, and the next one does all of it', async () => {

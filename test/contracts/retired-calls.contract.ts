@@ -3,17 +3,14 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { EXIT_FAILED, EXIT_OK } from '../../src/command-line/command.ts';
 import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import {
-  leastIdAt,
-  listCallPartitions,
-  openCallPartitions,
-} from '../../src/domain/calls/partitions/call-partitions.ts';
+import { listCallPartitions, openCallPartitions } from '../../src/domain/calls/partitions/call-partitions.ts';
 import { retireCalls } from '../../src/domain/calls/partitions/call-retention.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import { postWithheldUsage, purgeResolvedUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
 import { usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import type { Database } from '../../src/ports/database.ts';
+import { leastIdAt } from '../../src/ports/secrets.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';

@@ -29,6 +29,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     createInvoice: () => made('in', {}),
     markInvoicePaid: known,
     voidInvoice: known,
+    createCreditNote: () => made('cn', {}),
     refund: () => made('re', { amountMinor: 1n, status: 'succeeded' }),
     retrieveProduct: known,
     retrievePrice: known,

@@ -53,6 +53,7 @@ export const OF_NOBODY: readonly Tables[] = [
     what: 'records, sums and deliveries of calls, by ids',
     tables: [
       ...['call_hook_deliveries', 'calls_retirement', 'set_aside_calls', 'withheld_usage'],
+      ...['charge_corrections', 'invoice_credits', 'usage_before_midnight'],
       ...[
         'company_cost_months',
         'company_cost_months_done',
@@ -92,7 +93,14 @@ export const OF_NOBODY: readonly Tables[] = [
         'model_catalogue',
         'model_hosted_tools',
       ],
-      ...['model_prices', 'model_target_history', 'model_targets', 'own_key_catalogue', 'own_provider_keys'],
+      ...[
+        'model_prices',
+        'withdrawn_prices',
+        'model_target_history',
+        'model_targets',
+        'own_key_catalogue',
+        'own_provider_keys',
+      ],
     ],
   },
   {

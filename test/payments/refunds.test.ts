@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts';
+import { listInvoices } from '../../src/domain/credits/invoices/invoice.ts';
 import { BALANCE_LEVEL, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { refundStep } from '../../src/domain/payments/effects/refund-share.ts';
+import { paidForInvoices, paidForPurchases } from '../../src/domain/payments/paid-amounts.ts';
 import { refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { postAt } from '../doubles/posted-usage.ts';
@@ -39,6 +41,22 @@ describe('a refund of a purchase', () => {
       ['REFUND', -100n * CREDIT],
       ['REFUND', -150n * CREDIT],
     ]);
+  });
+
+  test('P-21 the purchase shows what was paid, what was given back, and what is left', async () => {
+    const { company, purchase, paid } = await world();
+    const shown = async () => (await paidForPurchases(database, [purchase.id])).get(purchase.id);
+    expect(await shown()).toMatchObject({ grossMinor: 0n, returnedMinor: 0n, creditsLeftMicro: 0n });
+    await receiveAll([paid, refundOf(company, purchase, 250)]);
+    const left = {
+      currency: 'usd',
+      grossMinor: 1_000n,
+      returnedMinor: 250n,
+      creditsLeftMicro: 750n * CREDIT,
+    };
+    expect(await shown()).toEqual(left);
+    const [invoice] = await listInvoices(database, company.id);
+    expect([...(await paidForInvoices(database, [invoice?.id ?? '']))]).toEqual([[invoice?.id ?? '', left]]);
   });
 
   test('billing bug 18: it is read from the charge itself, which has no list of refunds', async () => {

@@ -49,8 +49,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'count_attributed',
-    revision: 2,
-    checksum: 'ddb86044da4c0345',
+    revision: 3,
+    checksum: '976184d27ecae218',
     parameters: ['given_calls text', 'known uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -102,8 +102,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'key_spending',
-    revision: 1,
-    checksum: 'e89de0dc32bf1fe6',
+    revision: 2,
+    checksum: 'ca99c7c80be04fcc',
     parameters: ['given_key uuid', 'given_month date'],
     returns: 'bigint',
   },

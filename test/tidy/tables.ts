@@ -82,9 +82,9 @@ export const domainSiblings: readonly AllowedArrow[] = [
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
   {
     from: 'credits',
-    to: ['accounts', 'alerts', 'keys', 'retention'],
+    to: ['accounts', 'alerts', 'catalog', 'keys', 'retention'],
     reason:
-      'a balance belongs to a company; an alert names the key whose limit it is about, and is dispatched; old months are removed in chunks',
+      'a balance belongs to a company; invoices are in the currencies of the catalog; an alert names the key whose limit it is about, and is dispatched; old months are removed in chunks',
   },
   {
     from: 'calls',
@@ -116,9 +116,9 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   {
     from: 'reconciliation',
-    to: ['credits', 'payments', 'catalog', 'models', 'accounts', 'alerts'],
+    to: ['calls', 'credits', 'payments', 'catalog', 'models', 'accounts', 'alerts'],
     reason:
-      'recounts by the rules that money becomes credits by; reads what the provider has as payments do; mails super admins and alerts operators',
+      'recounts by the rules that calls are charged and money becomes credits by; reads what the provider has as payments do; mails super admins and alerts operators',
   },
   { from: 'jobs', to: ['accounts'], reason: 'the history of a job names who changed it' },
   {
@@ -328,6 +328,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
+      'charge_corrections',
       ...['usage_subject_months', 'platform_days', 'platform_days_done'],
       ...['company_cost_months', 'company_cost_months_done'],
       ...['address_refusals', 'address_refusal_days', 'address_refusal_days_done'],
@@ -345,7 +346,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
       ...['invoices', 'postpaid_spans', 'postpaid_terms', 'credit_lots'],
-      ...['old_ledger_seals', 'subject_months', 'budgets'],
+      ...['old_ledger_seals', 'subject_months', 'budgets', 'invoice_credits', 'usage_before_midnight'],
     ],
   },
   { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },
@@ -367,7 +368,14 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/models',
     owns: [
       'model_target_history',
-      ...['model_aliases', 'model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
+      ...[
+        'model_aliases',
+        'model_targets',
+        'model_catalogue',
+        'model_prices',
+        'withdrawn_prices',
+        'model_alias_bounds',
+      ],
       ...['model_hosted_tools', 'model_alias_tools'],
     ],
   },
@@ -441,6 +449,24 @@ export const tableExceptions: readonly TableException[] = [
     const path = 'migrations/functions/count_attributed.sql';
     return { path, table, access: 'write' as const, reason: CHARGED_TOGETHER };
   }),
+  {
+    path: 'src/domain/calls/corrections/rerate-calls.ts',
+    table: 'model_prices',
+    access: 'read',
+    reason: 'millions of calls are compared with the price of their start by the statement that reads them',
+  },
+  {
+    path: 'src/domain/payments/paid-amounts.ts',
+    table: 'invoices',
+    access: 'read',
+    reason: 'what was paid for an invoice is joined with its refunds',
+  },
+  {
+    path: 'src/domain/credits/invoices/postpaid-usage.ts',
+    table: 'calls',
+    access: 'read',
+    reason: 'the charges around a month’s end are joined with when their calls began',
+  },
   ...['budget-levels.ts', 'budgets.ts'].map((file) => {
     const reason =
       'what a company has spent in a month is the sum of its days, of the same moment as other budgets';

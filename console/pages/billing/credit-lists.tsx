@@ -16,10 +16,10 @@ const TRANSACTIONS =
   creditTransactions(first: 10, after: $after, types: $types, search: $search, from: $from, to: $to) {
     nodes { id type source credits balanceAfter reason createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
 const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
-  nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
+  nodes { id amount currency credits status createdAt creditPack { name } paid { refunded } } pageInfo { hasNextPage endCursor } } }`);
 const INVOICES = graphql(`query($after: ID, $search: String, $status: InvoiceStatus) {
   invoices(first: 10, after: $after, search: $search, status: $status) {
-    nodes { id number kind status amount currency createdAt dueDate url } pageInfo { hasNextPage endCursor } } }`);
+    nodes { id number kind status amount currency createdAt dueDate url paid { refunded } } pageInfo { hasNextPage endCursor } } }`);
 const STATEMENT = graphql(
   `query($from: DateTime!, $to: DateTime!) { creditStatement(from: $from, to: $to) }`,
 );
@@ -151,10 +151,19 @@ export function Purchases({ changedAt }: { changedAt: string }) {
           },
           { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
           { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
+          {
+            name: 'Refunded',
+            isNumber: true,
+            show: ({ paid, currency }) => refunded(paid.refunded, currency),
+          },
         ]}
       />
     </Card>
   );
+}
+
+function refunded(amount: number, currency: string) {
+  return amount === 0 ? <Nil text="" /> : money(amount, currency);
 }
 
 export function Invoices() {
@@ -207,6 +216,11 @@ export function Invoices() {
           },
           { name: 'Due', show: ({ dueDate }) => <Day at={dueDate} /> },
           { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
+          {
+            name: 'Refunded',
+            isNumber: true,
+            show: ({ paid, currency }) => refunded(paid.refunded, currency),
+          },
         ]}
       />
     </Card>

@@ -11,7 +11,7 @@ import { failureWords, wayOut } from './failures.tsx';
 export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
     nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
-      cacheWriteTokens completionTokens credits toolCredits firstTokenMs durationMs endUser tags project cacheHit ownKey
+      cacheWriteTokens completionTokens credits toolCredits corrections { credits nodes { credits reason } } firstTokenMs durationMs endUser tags project cacheHit ownKey
       count price { prompt cached completion cacheWrite } tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
 
@@ -50,6 +50,9 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Completion tokens', call.completionTokens !== null && count(call.completionTokens)],
           ['Credits', credits(call.credits)],
           ['Of them for hosted tools', call.toolCredits > 0 && credits(call.toolCredits)],
+          ...call.corrections.nodes.map(
+            (one) => ['Given back', `${credits(one.credits)}: ${one.reason}`] as const,
+          ),
           ['Price of a million tokens', call.price !== null && priceWords(call.price)],
           ['Tier of the provider', call.tier],
           ['Price factor of the tier', call.tier !== null && `${call.priceFactor} × the price of tokens`],

@@ -195,6 +195,7 @@ type Billing = Pick<
   | 'createInvoice'
   | 'markInvoicePaid'
   | 'voidInvoice'
+  | 'createCreditNote'
   | 'refund'
   | 'cancelSubscription'
   | 'changeSubscriptionPrice'
@@ -297,6 +298,21 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
         wireObject(await stripe.invoices.voidInvoice(invoiceId, {}, { idempotencyKey })),
       ),
 
+    createCreditNote: ({ invoiceId, amountMinor, memo, metadata }, idempotencyKey) =>
+      answer('create credit note', async () => {
+        const made = await noteMadeBefore(stripe, invoiceId, metadata);
+        if (made !== null) return idOf(made);
+        const { status } = await stripe.invoices.retrieve(invoiceId);
+        const amount = Number(amountMinor);
+        const params = { invoice: invoiceId, amount, memo, metadata };
+        // A status in the key: the invoice may be paid between two attempts.
+        return idOf(
+          await stripe.creditNotes.create(status === 'paid' ? { ...params, credit_amount: amount } : params, {
+            idempotencyKey: `${idempotencyKey}:${status}`,
+          }),
+        );
+      }),
+
     refund: ({ paymentId, amountMinor, reason, metadata }, idempotencyKey) =>
       answer('refund', async () => {
         const params: Stripe.RefundCreateParams = {
@@ -330,6 +346,18 @@ async function invoiceMadeBefore(stripe: Stripe, params: InvoiceParams): Promise
   const listed = stripe.invoices.list({ customer: customerId, created, limit: LARGEST_PAGE });
   for await (const invoice of listed) {
     if (marks.every(([name, value]) => invoice.metadata?.[name] === value)) return invoice;
+  }
+  return null;
+}
+
+/** The credit note that an earlier attempt created, found by its metadata. */
+async function noteMadeBefore(
+  stripe: Stripe,
+  invoiceId: string,
+  metadata: Readonly<Record<string, string>>,
+): Promise<Stripe.CreditNote | null> {
+  for await (const note of stripe.creditNotes.list({ invoice: invoiceId, limit: LARGEST_PAGE })) {
+    if (Object.entries(metadata).every(([name, value]) => note.metadata?.[name] === value)) return note;
   }
   return null;
 }

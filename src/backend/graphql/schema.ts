@@ -16,11 +16,13 @@ import { budgetDeclarations } from './billing/budgets.ts';
 import { callDeclarations } from './billing/calls.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
 import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
+import { chargeCorrectionDeclarations } from './billing/charge-corrections.ts';
 import { checkoutDeclarations } from './billing/checkout.ts';
 import { creditDeclarations } from './billing/credits.ts';
 import { enterpriseDeclarations } from './billing/enterprise.ts';
 import { invoiceDeclarations } from './billing/invoices.ts';
 import { marginDeclarations } from './billing/margins.ts';
+import { paidAmountDeclarations } from './billing/paid-amounts.ts';
 import { paymentEventDeclarations } from './billing/payment-events.ts';
 import { subscriptionDeclarations } from './billing/subscriptions.ts';
 import { usageDeclarations } from './billing/usage.ts';
@@ -79,10 +81,12 @@ const declarations: readonly Declaration[] = [
   ...creditDeclarations,
   ...userCreditDeclarations,
   ...invoiceDeclarations,
+  ...paidAmountDeclarations,
   ...paymentEventDeclarations,
   ...subscriptionDeclarations,
   ...usageDeclarations,
   ...callDeclarations,
+  ...chargeCorrectionDeclarations,
   ...documentDeclarations,
   ...jobDeclarations,
   ...matchDeclarations,

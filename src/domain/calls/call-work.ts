@@ -1,4 +1,5 @@
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import { createRerateHandler, RERATE_QUEUE, type RerateParts } from './corrections/rerate-calls.ts';
 import {
   createIdempotencyRetentionHandler,
   IDEMPOTENCY_RETENTION_CRON,
@@ -18,7 +19,7 @@ import {
 } from './settlement/report-withheld-usage.ts';
 import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from './usage/usage-months.ts';
 
-interface CallWorkParts extends CallPartitionParts, UsageReportParts {
+interface CallWorkParts extends CallPartitionParts, UsageReportParts, RerateParts {
   /** Whole months, besides the current one, for which calls are stored; 0 is unlimited. */
   readonly keepMonths: number;
   /** Whole months, besides the current one, for which sums by project, end user and tag are stored; 0 is unlimited. */
@@ -32,6 +33,7 @@ export const CALL_QUEUES: readonly QueueDefinition[] = [
   IDEMPOTENCY_RETENTION_QUEUE,
   CALLS_RETENTION_QUEUE,
   WITHHELD_USAGE_QUEUE,
+  RERATE_QUEUE,
 ];
 
 export function callWork(parts: CallWorkParts): readonly QueueWork[] {
@@ -60,5 +62,6 @@ export function callWork(parts: CallWorkParts): readonly QueueWork[] {
       cron: WITHHELD_USAGE_CRON,
       handler: async () => void (await reportWithheldUsage(parts)),
     },
+    { queue: RERATE_QUEUE, concurrency: 1, handler: createRerateHandler(parts) },
   ];
 }

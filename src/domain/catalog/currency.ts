@@ -40,6 +40,12 @@ export function isKnownCurrency(currency: string): boolean {
   return rules.has(currency.toLowerCase());
 }
 
+/** What every amount in the currency is a multiple of: 1 for usd, 10 for kwd, 100 for isk. */
+export function leastMinorOf(currency: string): bigint {
+  const { wireDigits, priceDigits } = rules.get(currency.toLowerCase()) ?? { wireDigits: 2, priceDigits: 2 };
+  return 10n ** BigInt(wireDigits - priceDigits);
+}
+
 /**
  * A number is read by its shortest decimal form, so 19.99 is exactly 19.99; no floating-point arithmetic is done on it.
  */

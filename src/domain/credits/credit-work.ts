@@ -1,5 +1,6 @@
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { AlertDispatch } from '../alerts/dispatch.ts';
+import { leastMinorOf, toMinorUnits } from '../catalog/currency.ts';
 import {
   ALERTS_QUEUE,
   type AlertOutbox,
@@ -123,22 +124,12 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
   ];
 }
 
-/** Converts a price as the catalog does; has another outcome for a price that cannot be converted. */
-type ToMinorUnits = (
-  price: string,
-  currency: string,
-) => { readonly outcome: 'converted'; readonly amountMinor: bigint } | { readonly outcome: string };
-
 /** The terms from the settings. Throws for an unknown currency, which the settings refuse. */
-export function postpaidTerms(
-  { currency, ...rest }: Pick<PostpaidTerms, 'currency' | 'pricePerCredit' | 'dueDays'>,
-  toMinorUnits: ToMinorUnits,
-): PostpaidTerms {
-  const minor = (price: string) => {
-    const converted = toMinorUnits(price, currency);
-    return 'amountMinor' in converted ? converted.amountMinor : null;
-  };
-  const minorPerMajor = minor('1');
-  if (minorPerMajor === null) throw new Error(`${currency} is no currency`);
-  return { currency, ...rest, minorPerMajor, leastMinor: minor('0.01') ?? minorPerMajor };
+export function postpaidTerms({
+  currency,
+  ...rest
+}: Pick<PostpaidTerms, 'currency' | 'pricePerCredit' | 'dueDays'>): PostpaidTerms {
+  const major = toMinorUnits('1', currency);
+  if (major.outcome === 'refused') throw new Error(`${currency} is no currency`);
+  return { currency, ...rest, minorPerMajor: major.amountMinor, leastMinor: leastMinorOf(currency) };
 }

@@ -10,7 +10,7 @@ import { priceAt } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
-import { type PriceToSet, readPrices, setPrice } from './prices.ts';
+import { type PriceToSet, readPrices, setPrice, withdrawPrice } from './prices.ts';
 
 const secrets = createSystemSecrets();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
@@ -24,9 +24,9 @@ describe('prices', () => {
   const database = useDatabase();
 
   beforeEach(async () => {
-    await database.script(`alter table model_prices disable trigger model_prices_append_only;
+    await database.script(`alter table model_prices disable trigger model_prices_deleted;
     delete from model_prices where in_force_from > '1970-01-01T00:00:00Z';
-    alter table model_prices enable trigger model_prices_append_only`);
+    alter table model_prices enable trigger model_prices_deleted`);
   });
 
   const parts = () => ({ database, sharedState, secrets, cipher, prefix: 'svc' });
@@ -64,9 +64,40 @@ describe('prices', () => {
       expect(priceAt({ prices: [] }, 0)).toBeNull();
     });
 
-    test('a price in the past, a time already used, and an invalid time are refused', async () => {
-      for (const from of [inDays(-1), new Date(0), new Date(Number.NaN)]) {
-        expect(await set({ from })).toMatchObject({ outcome: 'wrong-time' });
+    test('G-28 a price for a time that has passed needs a reason, and is in force', async () => {
+      const from = inDays(-1);
+      expect(await set({ from })).toMatchObject({ outcome: 'no-reason' });
+      expect(await set({ from, reason: 'a typing error' })).toMatchObject({ outcome: 'changed' });
+      expect(await pricesOf('chat-default')).toMatchObject([
+        { promptMicro: 2_000_000n, inForceFromMs: from.getTime() },
+      ]);
+    });
+
+    test('G-28 a price to come can be withdrawn and set again; one in force or about to be cannot', async () => {
+      const withdraw = (from: Date, alias = ALIAS) => withdrawPrice(parts(), { alias, from });
+      const from = inDays(30);
+      await set({ from });
+      expect(await withdraw(from)).toMatchObject({
+        outcome: 'changed',
+        version: { promptMicro: 2_000_000n },
+      });
+      expect(await pricesOf('chat-default')).toHaveLength(1);
+      expect(await withdraw(from)).toMatchObject({ problem: expect.stringContaining('no price from') });
+      expect(await set({ from })).toMatchObject({ outcome: 'changed' });
+      expect(await withdraw(from, 'svc/nothing')).toMatchObject({ outcome: 'unknown-alias' });
+      const soon = new Date(Date.now() + 30_000);
+      await set({ from: soon });
+      for (const late of [soon, new Date(0)]) {
+        expect(await withdraw(late)).toMatchObject({ problem: expect.stringContaining('in force') });
+      }
+      expect(database.query("delete from model_prices where alias = 'chat-default'")).rejects.toThrow(
+        'append-only',
+      );
+    });
+
+    test('a time already used and an invalid time are refused', async () => {
+      for (const from of [new Date(0), new Date(Number.NaN)]) {
+        expect(await set({ from, reason: 'a test' })).toMatchObject({ outcome: 'wrong-time' });
       }
       const from = inDays(9);
       await set({ from });

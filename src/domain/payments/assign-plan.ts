@@ -1,7 +1,7 @@
 import type { Transaction } from '../../ports/database.ts';
 import { type BillingMode, findCompany } from '../accounts/company.ts';
 import { listSuperAdmins } from '../accounts/members.ts';
-import { toMinorUnits } from '../catalog/currency.ts';
+import { leastMinorOf } from '../catalog/currency.ts';
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import {
   type AgreedRate,
@@ -97,10 +97,7 @@ function problemOf({ dueDays, invoiceDay }: PlanAssignmentParams, plan: Plan) {
  */
 function rateOf({ priceMinor, creditsMicro, currency }: Plan): AgreedRate | null {
   if (priceMinor === 0n || creditsMicro === 0n) return null;
-  const [cent, unit] = ['0.01', '1'].map((price) => toMinorUnits(price, currency));
-  const least = cent?.outcome === 'converted' ? cent : unit;
-  if (least?.outcome !== 'converted') throw new Error(`${currency} is no currency`);
-  return { priceMinor, creditsMicro, currency, leastMinor: least.amountMinor };
+  return { priceMinor, creditsMicro, currency, leastMinor: leastMinorOf(currency) };
 }
 
 export interface PlanRequestMail {

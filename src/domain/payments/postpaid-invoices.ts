@@ -6,6 +6,7 @@ import type { PaymentProvider, WireObject } from '../../ports/payment-provider.t
 import type { Secrets } from '../../ports/secrets.ts';
 import { takeOverdueInvoices } from '../credits/holds/billing-status.ts';
 import { findInvoice, type Invoice, type SettledInvoice } from '../credits/invoices/invoice.ts';
+import { listNotesToMake, noteMade } from '../credits/invoices/invoice-credits.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
@@ -25,6 +26,7 @@ export interface PostpaidInvoiceParts {
     | 'retrieveInvoice'
     | 'markInvoicePaid'
     | 'voidInvoice'
+    | 'createCreditNote'
   >;
   readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
   readonly mail: Pick<MailOutbox, 'send'>;
@@ -40,17 +42,23 @@ const OVERDUE_AT_ONCE = 100;
  * The handler of INVOICE_ISSUED_QUEUE: a usage invoice is created at the provider, so that it can be paid there, and
  * mailed; one that was settled by hand is closed there. The days until it is due count from its creation here, so that
  * a retry requests the same. A failed run is retried, also days later: it first looks for an invoice that an earlier
- * run created at the provider.
+ * run created at the provider. It runs again for each correction of the invoice, and makes its credit note.
  */
 export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
   return async ({ data }) => {
     const invoiceId = uuidIn(data.invoiceId);
     const invoice = invoiceId === null ? null : await findInvoice(parts.database, invoiceId);
     if (invoice === null) throw new Error('the job names no invoice of ours');
-    if (invoice.status === 'PAID' || invoice.status === 'VOID') return await closeAtProvider(parts, invoice);
+    if (invoice.status === 'PAID' || invoice.status === 'VOID') {
+      await closeAtProvider(parts, invoice);
+      return invoice.status === 'PAID' ? await creditAtProvider(parts, invoice) : undefined;
+    }
     if (invoice.kind !== 'POSTPAID' || (invoice.status !== 'OPEN' && invoice.providerInvoiceId === null))
       return;
-    if (invoice.providerInvoiceId !== null) return await mailInvoice(parts, invoice);
+    if (invoice.providerInvoiceId !== null) {
+      await mailInvoice(parts, invoice);
+      return await creditAtProvider(parts, invoice);
+    }
     const issued = await issue(parts, invoice);
     // It may have been settled by hand while the provider was called.
     const isSettled = issued.outcome === 'issued' && issued.invoice.status !== 'OPEN';
@@ -62,7 +70,36 @@ export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
     if (issued.outcome === 'failed') {
       throw new Error(`the payment provider did not take invoice ${invoice.id}: ${issued.message}`);
     }
+    await creditAtProvider(parts, issued.invoice);
   };
+}
+
+/** Makes the credit notes of charges that were corrected after the invoice was made. */
+async function creditAtProvider(
+  { database, provider, log }: PostpaidInvoiceParts,
+  { id, providerInvoiceId, status }: Invoice,
+): Promise<void> {
+  if (providerInvoiceId === null) return;
+  const notes = await listNotesToMake(database, id);
+  if (notes.length > 0 && status === 'UNCOLLECTIBLE') {
+    // The provider makes none for it. Less of it is owed here, which is all that counts until somebody pays it.
+    return log.warn('an uncollectible invoice has corrections: lower it at the payment provider', {
+      invoiceId: id,
+      providerInvoiceId,
+    });
+  }
+  for (const note of notes) {
+    const { correctionId, version, amountMinor, memo } = note;
+    const made = await provider.createCreditNote(
+      {
+        ...{ invoiceId: providerInvoiceId, amountMinor, memo },
+        metadata: { correctionId, version: String(version) },
+      },
+      `correction:${correctionId}:${version}`,
+    );
+    if (made.outcome === 'failed') throw new Error(`credit note of invoice ${id}: ${made.failure.message}`);
+    await noteMade(database, note, made.value.id);
+  }
 }
 
 /**

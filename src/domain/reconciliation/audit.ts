@@ -1,5 +1,6 @@
 import type { Database, Statements } from '../../ports/database.ts';
 import { type AuditCheck, type CheckedBooks, type ComputedCheck, runCheck } from './audit-check.ts';
+import { correctionsCheck, creditedInvoicesCheck, returnedUsageCheck } from './correction-checks.ts';
 import { totalsCheck } from './credit-totals.ts';
 import {
   balanceCheck,
@@ -55,6 +56,9 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   disputesCheck,
   cashCheck,
   userTransfersCheck,
+  correctionsCheck,
+  returnedUsageCheck,
+  creditedInvoicesCheck,
 ];
 
 interface AuditedCheck extends CheckedBooks {

@@ -54,7 +54,7 @@ export const userTransfersCheck: AuditCheck = {
     select format('account %s of a user has the type %s, which only accounts of companies have', account.id, posted.type)
     from credit_accounts as account join credit_transactions as posted on posted.account_id = account.id
     where account.owner = 'USER' and (posted.type not in ('USAGE', 'ADJUSTMENT')
-      or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment'))`,
+      or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment', 'charge-correction'))`,
 };
 
 /** Compares each expired lot of granted credits with its transaction. */
@@ -75,7 +75,7 @@ export const expiredCreditsCheck: AuditCheck = {
 
 /**
  * An invoice for usage that is paid or written off gives back exactly that usage, once, with the source kind of its
- * status.
+ * status, less what was credited. What is credited after its payment is a transaction of its own.
  */
 export const invoicesCheck: AuditCheck = {
   holds: 'every settled invoice for usage has given it back, and no other has',
@@ -86,13 +86,15 @@ export const invoicesCheck: AuditCheck = {
         due.id, due.company_id, due.status, due.usage_micro)
       else format('invoice %s of company %s is for %s micro-credits; transaction %s of account %s has the amount %s',
         due.id, due.company_id, due.usage_micro, posted.version, posted.account_id, posted.amount_micro) end
-    from (select id::text, company_id, status, usage_micro,
+    from (select id::text, company_id, status, usage_micro - credited_micro as usage_micro,
         case status when 'PAID' then 'invoice' else 'invoice-void' end as kind
       from invoices where status in ('PAID', 'VOID') and usage_micro is not null) as due
-    full join (select * from credit_transactions where source_kind in ('invoice', 'invoice-void')) as posted
+    full join (select account_id, max(version) as version, sum(amount_micro) as amount_micro,
+        split_part(source_id, '/', 1) as source_id,
+        case source_kind when 'invoice-credit' then 'invoice' else source_kind end as source_kind
+      from credit_transactions where source_kind in ('invoice', 'invoice-void', 'invoice-credit') group by 1, 4, 5) as posted
       on posted.source_kind = due.kind and posted.source_id = due.id
-    where due.id is null or posted.source_id is null or posted.amount_micro <> due.usage_micro
-      or posted.account_id <> due.company_id`,
+    where due.id is null or coalesce(posted.amount_micro, 0) <> due.usage_micro or posted.account_id <> due.company_id`,
 };
 
 /** A condition on a transaction `used` and a `span` of its company: usage while the company was POSTPAID. */
@@ -104,7 +106,13 @@ export const invoiceUsageCheck: AuditCheck = {
   faults: `select format('invoice %s asks for %s micro-credits, but in its versions %s were used', invoice.id,
       usage_micro, coalesce(sum, 0))
     from invoices as invoice cross join lateral (
-      select sum(-used.amount_micro) from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
+      select sum(-used.amount_micro)
+        + coalesce((select sum(amount_micro) from usage_before_midnight as late where late.company_id = invoice.company_id
+            and late.version between invoice.first_version and invoice.last_version), 0)
+        - coalesce((select sum(amount_micro) from usage_before_midnight as late where late.invoice_id = invoice.id), 0)
+        - coalesce((select sum(credits_micro) from invoice_credits as credit
+            where credit.invoice_id = invoice.id and amount_minor is null), 0) as sum
+      from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
       where span.company_id = invoice.company_id
         and used.version between invoice.first_version and invoice.last_version) as within
     where kind = 'POSTPAID' and usage_micro <> coalesce(sum, 0)
@@ -112,10 +120,17 @@ export const invoiceUsageCheck: AuditCheck = {
     select format('company %s has %s micro-credits of usage that count as invoiced, and invoices for %s', company_id,
       coalesce(counted.sum, 0), coalesce(asked.sum, 0))
     from (
-      select span.company_id, sum(-used.amount_micro)
-      from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
-        and used.version <= span.invoiced_version
-      group by span.company_id) as counted
+      select company_id, sum(micro) from (
+        select span.company_id, -used.amount_micro as micro
+        from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
+          and used.version <= span.invoiced_version
+        union all
+        select span.company_id, -late.amount_micro
+        from postpaid_spans as span join usage_before_midnight as late on late.company_id = span.company_id
+          and late.version > span.invoiced_version and late.version <= coalesce(span.until_version, late.version)
+        union all
+        select company_id, -credits_micro from invoice_credits where is_counted and amount_minor is null) as entries
+      group by company_id) as counted
     full join (
       select company_id, sum(usage_micro) from invoices where kind = 'POSTPAID' group by company_id) as asked
       using (company_id)

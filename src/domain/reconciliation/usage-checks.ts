@@ -1,3 +1,4 @@
+import { chargeOf, IS_CHARGED, PRICED_AS } from '../calls/settlement/due-charge.ts';
 import { ALIAS_NAMES } from '../models/aliases.ts';
 import type { AuditCheck } from './audit-check.ts';
 
@@ -46,10 +47,6 @@ export const chargesCheck: AuditCheck = {
 };
 
 const SERVED = 'coalesce(served_by, alias)';
-/** The name by which the alias that served a call is priced, as `storedNameOf` computes it. */
-const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
-        then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
-
 /** The stored share of a surcharge is rounded up, while the charge is rounded up once, over tokens and surcharge. */
 const ROUNDED_TWICE =
   'case when charge_share_millionths is null or surcharge_micro is null then 0 else 1 end';
@@ -58,32 +55,23 @@ const ROUNDED_TWICE =
 const SMALL_PRICE = '1000000000';
 const FEW_TOKENS = 2 ** 26 - 1;
 
+/** A price that was set for a time that had passed has no call that was charged before it was recorded. */
+const SINCE = 'coalesce(other.recorded_at, other.in_force_from)';
 /**
  * Prices with the start of the next one (`until`), and with columns for a quick test of a call's alias. It joins the
  * other prices of the alias: a correlated subquery or a window function would keep PostgreSQL from reading the calls
  * with parallel workers.
  */
-const PRICES = `select price.*, min(other.in_force_from) filter (where other.in_force_from > price.in_force_from) as until,
-      not bool_or(other.in_force_from < price.in_force_from) as is_first,
+const PRICES = `select price.*, min(${SINCE}) filter (where other.in_force_from > price.in_force_from) as until,
+      not bool_or(${SINCE} < price.in_force_from) as is_first,
       greatest(price.prompt_micro, price.cached_micro, price.completion_micro) <= ${SMALL_PRICE} as is_small,
       case when strpos(price.alias, '/') = 0 then price.alias end as plain,
       case when price.alias in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')}) then '%/' || price.alias end as ending
     from model_prices as price join model_prices as other on other.alias = price.alias
     group by price.id`;
 
-const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
-const CACHED = 'least(cached_tokens, prompt_tokens)';
-const WRITTEN = `least(coalesce(cache_write_tokens, 0), prompt_tokens - ${CACHED})`;
-/** What the part of them that is written for an hour costs beyond the others. */
-const HOUR_WRITES = `case when hour_write_factor_millionths is null then 0 else least(coalesce(hour_write_tokens, 0), ${WRITTEN})
-        * div(coalesce(cache_write_micro, prompt_micro) * (hour_write_factor_millionths - 1000000)::numeric + 999999, 1000000) end`;
 /** The cost of a call's tokens at its price with the surcharge, less what was withheld. */
-const DUE = `(div((((prompt_tokens - ${CACHED} - ${WRITTEN}) * prompt_micro::numeric + ${CACHED} * cached_micro::numeric
-        + ${WRITTEN} * coalesce(cache_write_micro, prompt_micro)::numeric + ${HOUR_WRITES}) * coalesce(price_factor_millionths, 1000000)
-        + completion_tokens * completion_micro::numeric * coalesce(completion_factor_millionths, price_factor_millionths, 1000000))
-        * coalesce(charge_share_millionths, 1000000)
-        + 999999999999999999, 1000000000000000000)
-      - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0))`;
+const DUE = `(${chargeOf('prompt_tokens', 'completion_tokens')} - coalesce(excess_micro, 0))`;
 
 /** A quick test with a few integer operations: true for nearly all correctly priced calls, and for no others. */
 const IS_PLAINLY_RIGHT = `is_small and ${IS_CHARGED} and excess_micro is null and charge_share_millionths is null

@@ -17,6 +17,7 @@ import {
   type SubjectDimension,
   subjectUsage,
 } from '../../domain/calls/usage/usage-subjects.ts';
+import { billingMonth, firstDayOfMonth } from '../../domain/credits/billing-month.ts';
 import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
 import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
@@ -80,7 +81,11 @@ async function usageBody(
           by: dimensions,
         });
   const { from, to } = named?.range ?? given;
-  const month = monthOf(clock.now());
+  const nowMs = clock.now();
+  const month = {
+    firstDay: firstDayOfMonth(nowMs),
+    resetsAt: billingMonth(new Date(nowMs)).end.toISOString(),
+  };
   const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro, payerUserId } = key;
   const by: UsageDimension[][] = [
     [],
@@ -164,12 +169,6 @@ function spendingOf(limitMicro: bigint, spentMicro: bigint, resetsAt: string) {
     remaining: creditsAsNumber(leftMicro),
     resets_at: resetsAt,
   };
-}
-
-function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt: string } {
-  const now = new Date(nowMs);
-  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
-  return { firstDay: `${now.toISOString().slice(0, 7)}-01`, resetsAt: next.toISOString() };
 }
 
 interface UsageParameters extends UsageRange {

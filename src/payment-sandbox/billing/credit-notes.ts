@@ -16,7 +16,7 @@ export async function createCreditNote(turn: Turn, params: Params): Promise<Stri
   if (amount === undefined) throw invalid('Missing required param: amount.', 'amount', 'parameter_missing');
   switch (invoice.status) {
     case 'open':
-      return await noteBeforePayment(turn, invoice, amount);
+      return await noteBeforePayment(turn, invoice, amount, params);
     case 'paid':
       return await noteAfterPayment(turn, invoice, amount, params);
     default:
@@ -28,6 +28,7 @@ async function noteBeforePayment(
   turn: Turn,
   invoice: Stripe.Invoice,
   amount: number,
+  params: Params,
 ): Promise<Stripe.CreditNote> {
   if (amount > invoice.amount_remaining) {
     throw invalid('The amount of a credit note is 1 up to what is due.', 'amount');
@@ -40,6 +41,7 @@ async function noteBeforePayment(
   };
   const note = creditNoteShape(turn.newId('cn_1'), turn.now, {
     ...EMPTY,
+    ...namesIn(params),
     invoice,
     amount,
     type: 'pre_payment',
@@ -48,6 +50,10 @@ async function noteBeforePayment(
   await storeNote(turn, note);
   if (noted.amount_remaining === 0) await settlePaid(turn, noted, { amountPaid: 0 });
   return note;
+}
+
+function namesIn(params: Params) {
+  return { memo: params.text('memo', 5_000) ?? null, metadata: params.metadata() ?? {} };
 }
 
 const EMPTY = { refund: null, balanceTransaction: null, outOfBand: null } as const;
@@ -76,7 +82,7 @@ async function noteAfterPayment(
   const refund = refunded === 0 ? null : await refundOf(turn, invoice, refunded);
   const balanceTransaction = credit === 0 ? null : await creditCustomer(turn, invoice, credit);
   const note = creditNoteShape(turn.newId('cn_1'), turn.now, {
-    ...{ invoice, amount, type: 'post_payment', refund, balanceTransaction },
+    ...{ invoice, amount, type: 'post_payment', refund, balanceTransaction, ...namesIn(params) },
     outOfBand: outOfBand === 0 ? null : outOfBand,
   });
   const after = {

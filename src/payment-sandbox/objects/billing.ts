@@ -341,17 +341,19 @@ interface GivenCreditNote {
   readonly refund: string | null;
   readonly balanceTransaction: string | null;
   readonly outOfBand: number | null;
+  readonly memo: string | null;
+  readonly metadata: Stripe.Metadata;
 }
 
 export function creditNoteShape(id: string, created: number, given: GivenCreditNote): Stripe.CreditNote {
-  const { invoice, amount, type, refund, balanceTransaction, outOfBand } = given;
+  const { invoice, amount, type, refund, balanceTransaction, outOfBand, memo, metadata } = given;
   return {
     ...{ id, object: 'credit_note', amount, amount_shipping: 0, created, currency: invoice.currency },
     customer: String(invoice.customer),
     customer_balance_transaction: balanceTransaction,
     ...{ discount_amount: 0, discount_amounts: [], effective_at: created, invoice: invoice.id },
     lines: { object: 'list', data: [], has_more: false, url: `/v1/credit_notes/${id}/lines` },
-    ...{ livemode: false, memo: null, metadata: {}, number: `${invoice.number}-CN-${id.slice(-4)}` },
+    ...{ livemode: false, memo, metadata, number: `${invoice.number}-CN-${id.slice(-4)}` },
     ...{
       out_of_band_amount: outOfBand,
       pdf: '',

@@ -7,7 +7,6 @@ import { ANSWER_CACHE_QUEUES, answerCacheWork } from '../../domain/answer-cache/
 import { CALL_HOOK_QUEUE, callHookWork } from '../../domain/call-hooks/hook-deliveries.ts';
 import { PAYLOAD_QUEUES, payloadWork } from '../../domain/call-payloads/call-payloads.ts';
 import { CALL_QUEUES, callWork } from '../../domain/calls/call-work.ts';
-import { toMinorUnits } from '../../domain/catalog/currency.ts';
 import { CREDIT_QUEUES, creditWork, postpaidTerms } from '../../domain/credits/credit-work.ts';
 import { DOCUMENT_QUEUE } from '../../domain/jobs/job-changes.ts';
 import { MAIL_QUEUES, mailWork } from '../../domain/mail/mail-worker.ts';
@@ -112,11 +111,11 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
     ...callHookWork(hookDeliveryParts(opening)),
     ...creditWork({
       ...{ ...opening, jobQueue, mail: outbox, alerts },
-      terms: postpaidTerms(configuration.postpaid, toMinorUnits),
+      terms: postpaidTerms(configuration.postpaid),
       expiryNoticeDays: configuration.creditExpiryNoticeDays,
     }),
     ...callWork({
-      ...{ ...opening, ...configuration.calls, mail: outbox, alerts },
+      ...{ ...opening, ...configuration.calls, jobQueue, mail: outbox, alerts },
       idempotencyKeepMs: configuration.idempotency.keepMs,
     }),
     ...accountWork(opening),

@@ -33,6 +33,9 @@ declare module '../schema-builder.ts' {
     CallConnection: CallLogPage;
     AddressRefusal: RefusedAddress;
   }
+  interface SchemaInputs {
+    CallFilter: GivenFilter;
+  }
 }
 
 const callObjects: Declaration = (builder) => {
@@ -224,7 +227,7 @@ async function loadKeys(ids: string[], context: RequestContext): Promise<(Named 
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-async function loadCompanies(ids: string[], context: RequestContext): Promise<(Named | null)[]> {
+export async function loadCompanies(ids: string[], context: RequestContext): Promise<(Named | null)[]> {
   const found = await findCompanyNames(context.parts.database, ids);
   const byId = new Map(found.map((company) => [company.id, company]));
   return ids.map((id) => byId.get(id) ?? null);
@@ -236,8 +239,27 @@ async function loadPrices(ids: string[], context: RequestContext): Promise<(Alia
   return ids.map((id) => byId.get(id) ?? null);
 }
 
-const calls: Declaration = (builder) => {
-  const filterInput = builder.inputType('CallFilter', {
+type Given<T> = { [Field in keyof T]?: T[Field] | null | undefined };
+
+/** As `CallFilter` declares it. */
+type GivenFilter = Given<{
+  id: string | number;
+  from: Date;
+  to: Date;
+  apiKeyId: string | number;
+  model: string;
+  status: number;
+  code: string;
+  endUser: string;
+  tag: string;
+  requestId: string;
+  minDurationMs: number;
+  minCredits: number;
+  companyId: string | number;
+}>;
+
+const callFilterInput: Declaration = (builder) => {
+  builder.inputType('CallFilter', {
     description: 'Omitted fields do not filter.',
     fields: (t) => ({
       id: t.id({ description: 'One call: the `source` of the transaction that it was charged by names it.' }),
@@ -255,6 +277,28 @@ const calls: Declaration = (builder) => {
       companyId: t.id({ description: 'For super admins, who see all companies if it is omitted.' }),
     }),
   });
+};
+
+/** Of the companies whose calls the viewer may see. */
+export async function callFilter(context: RequestContext, given: GivenFilter): Promise<CallLogFilter> {
+  const requestedId = given.companyId == null ? null : idOf('company', given.companyId);
+  const { from = null, to = null, status = null, minDurationMs = null } = given;
+  if (from !== null && to !== null && from >= to) throw badInput('to', 'it must be after `from`');
+  return {
+    ...{ from, to, status, minDurationMs },
+    id: given.id == null ? null : idOf('call', given.id),
+    companyId: await companyOfCalls(context, requestedId),
+    keyId: given.apiKeyId == null ? null : idOf('API key', given.apiKeyId),
+    model: boundedOrNull('line', 'model', given.model),
+    code: boundedOrNull('line', 'code', given.code),
+    endUser: boundedOrNull('line', 'endUser', given.endUser),
+    tag: boundedOrNull('line', 'tag', given.tag),
+    requestId: boundedOrNull('line', 'requestId', given.requestId),
+    minChargeMicro: given.minCredits == null ? null : microFrom('minCredits', given.minCredits),
+  };
+}
+
+const calls: Declaration = (builder) => {
   builder.queryField('calls', (t) =>
     t.field({
       type: 'CallConnection',
@@ -262,26 +306,11 @@ const calls: Declaration = (builder) => {
         'Calls of the company, refused ones too, the newest first; for super admins of all companies. A call is in it within ' +
         'two seconds of its end.',
       authScopes: { companyAdmin: true, superAdmin: true },
-      args: { filter: t.arg({ type: filterInput }), first: t.arg.int(), after: t.arg.id() },
+      args: { filter: t.arg({ type: 'CallFilter' }), first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const { limit, after } = pageArgs(args);
         if (after !== null && !isCallCursor(after)) throw wrongCursor();
-        const given = args.filter ?? {};
-        const requestedId = given.companyId == null ? null : idOf('company', given.companyId);
-        const { from = null, to = null, status = null, minDurationMs = null } = given;
-        if (from !== null && to !== null && from >= to) throw badInput('to', 'it must be after `from`');
-        const filter: CallLogFilter = {
-          ...{ from, to, status, minDurationMs },
-          id: given.id == null ? null : idOf('call', given.id),
-          companyId: await companyOfCalls(context, requestedId),
-          keyId: given.apiKeyId == null ? null : idOf('API key', given.apiKeyId),
-          model: boundedOrNull('line', 'model', given.model),
-          code: boundedOrNull('line', 'code', given.code),
-          endUser: boundedOrNull('line', 'endUser', given.endUser),
-          tag: boundedOrNull('line', 'tag', given.tag),
-          requestId: boundedOrNull('line', 'requestId', given.requestId),
-          minChargeMicro: given.minCredits == null ? null : microFrom('minCredits', given.minCredits),
-        };
+        const filter = await callFilter(context, args.filter ?? {});
         return await listCalls(context.parts.database, filter, { limit, after });
       },
     }),
@@ -309,6 +338,7 @@ const addressRefusals: Declaration = (builder) =>
 
 export const callDeclarations: readonly Declaration[] = [
   callObjects,
+  callFilterInput,
   addressRefusalObjects,
   calls,
   addressRefusals,

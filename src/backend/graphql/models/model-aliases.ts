@@ -4,13 +4,13 @@ import { callableAliases, readAliases, type StoredAlias } from '../../../domain/
 import { lockVersion, readAliasVersions } from '../../../domain/models/alias-version.ts';
 import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
 import { percentOfFee } from '../../../domain/models/byok-fee.ts';
-import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
+import { type AliasPrice, readPrices, setPrice, withdrawPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
 import { type ShownFactor, shownFactors } from '../../../domain/models/tiers/price-factors.ts';
 import type { Statements } from '../../../ports/database.ts';
 import { badInput, changedSince, notFound } from '../errors.ts';
-import { bounded } from '../input.ts';
+import { bounded, boundedOrNull } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -242,12 +242,14 @@ const setAliasPrice: Declaration = (builder) => {
     t.field({
       type: 'AliasPrice',
       description:
-        'The price of an alias, effective now or at a later time. A call is charged at the price when it began.',
+        'The price of an alias, effective now, at a later time or, with a reason, from a time that has passed: that alone changes ' +
+        'no charge (`rerateCalls`). A call is charged at the price when it began.',
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),
         price: t.arg({ type: 'AliasPriceInput', required: true }),
         from: t.arg({ type: 'DateTime', description: 'Left out: now.' }),
+        reason: t.arg.string({ description: 'Required where `from` has passed.' }),
         ifVersion: t.arg.string({
           description: 'The version that the change is based on. CONFLICT if the alias has a different one.',
         }),
@@ -261,13 +263,14 @@ const setAliasPrice: Declaration = (builder) => {
             alias,
             price: { prompt, cached, completion, cacheWrite },
             from: args.from ?? null,
+            reason: reasonOf(args.reason),
           };
           const parts = { database, sharedState, secrets, prefix };
           if (!(await lockVersion(parts, alias, args.ifVersion))) throw changedSince('alias');
           const set = await setPrice(parts, params);
           if (set.outcome === 'unknown-alias') throw notFound('model alias');
           if (set.outcome !== 'changed') {
-            throw badInput(set.outcome === 'wrong-time' ? 'from' : 'price', set.problem);
+            throw badInput(PRICE_FIELDS[set.outcome], set.problem);
           }
           const { inForceFromMs } = set.version;
           const details = {
@@ -276,6 +279,7 @@ const setAliasPrice: Declaration = (builder) => {
             completion,
             cacheWrite,
             from: new Date(inForceFromMs).toISOString(),
+            ...(params.reason === null ? {} : { reason: params.reason }),
           };
           const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
           await record({ action: 'alias.price-set', ...object, details });
@@ -286,9 +290,50 @@ const setAliasPrice: Declaration = (builder) => {
   );
 };
 
+const PRICE_FIELDS = { 'wrong-time': 'from', 'wrong-price': 'price', 'no-reason': 'reason' } as const;
+const LONGEST_REASON = 500;
+
+function reasonOf(given: string | null | undefined): string | null {
+  const reason = boundedOrNull('paragraph', 'reason', given);
+  if (reason !== null && reason.length > LONGEST_REASON) {
+    throw badInput('reason', `at most ${LONGEST_REASON} characters`);
+  }
+  return reason;
+}
+
+const withdrawAliasPrice: Declaration = (builder) =>
+  builder.mutationField('withdrawAliasPrice', (t) =>
+    t.field({
+      type: 'AliasPrice',
+      description: 'Withdraws a price to come, up to a minute before it takes effect: no call ever has it.',
+      authScopes: { superAdmin: true },
+      args: {
+        alias: t.arg.string({ required: true }),
+        from: t.arg({ type: 'DateTime', required: true, description: 'When it would take effect.' }),
+      },
+      async resolve(_root, args, context) {
+        const alias = bounded('line', 'alias', args.alias);
+        return await recordedChange(context, async ({ database, sharedState, record }) => {
+          const parts = { database, sharedState, prefix: context.parts.aliasPrefix };
+          const withdrawn = await withdrawPrice(parts, { alias, from: args.from });
+          if (withdrawn.outcome === 'unknown-alias') throw notFound('model alias');
+          if (withdrawn.outcome !== 'changed') throw badInput('from', withdrawn.problem);
+          const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
+          await record({
+            action: 'alias.price-withdrawn',
+            ...object,
+            details: { from: args.from.toISOString() },
+          });
+          return withdrawn.version;
+        });
+      },
+    }),
+  );
+
 export const modelAliasDeclarations: readonly Declaration[] = [
   modelAliasObjects,
   routingFields,
   modelAliases,
   setAliasPrice,
+  withdrawAliasPrice,
 ];

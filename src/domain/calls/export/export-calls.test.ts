@@ -7,7 +7,7 @@ import { useDatabase } from '../../../../test/setup/use-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { openParquetFolder } from '../../../adapters/table-files/parquet-folder.ts';
 import type { Statements } from '../../../ports/database.ts';
-import { leastIdAt } from '../partitions/call-partitions.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 import { COLUMN_NAMES, exportCalls } from './export-calls.ts';
 
 const database = useDatabase();

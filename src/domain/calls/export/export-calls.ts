@@ -1,7 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Statements } from '../../../ports/database.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 import type { ColumnType, TableFiles } from '../../../ports/table-files.ts';
-import { leastIdAt } from '../partitions/call-partitions.ts';
 
 /**
  * Exports calls for analytics: one Parquet file per hour, `day=2026-11-15/hour=13/calls.parquet`, by the time in the call's

@@ -1,6 +1,6 @@
 import type { SqlValue, Statements } from '../../../ports/database.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
-import { leastIdAt } from '../partitions/call-partitions.ts';
 
 /** A call as the log shows it. */
 export interface LoggedCall {
@@ -235,7 +235,7 @@ function orderOfRows(order: string): string {
 }
 
 /** The complete filter, because the index serves only a part of it. Its values are appended to `values`. */
-function matching(filter: CallLogFilter, values: SqlValue[]): string {
+export function matching(filter: CallLogFilter, values: SqlValue[]): string {
   const value = (one: SqlValue) => `$${values.push(one)}`;
   const conditions = [
     ...(filter.companyId == null ? [] : [`company_id = ${value(filter.companyId)}::uuid`]),

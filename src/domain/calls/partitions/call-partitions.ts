@@ -1,6 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 
 /** The time span that a partition of calls covers. */
 type PartitionSpan = 'month' | 'week' | 'day';
@@ -39,12 +40,6 @@ const FIRST_MONDAY_MS = 4 * DAY_MS;
  * because of it.
  */
 export const LOCK_TIMEOUT = "set local lock_timeout = '1s'";
-
-/** The smallest id of a moment: ids are UUIDv7, which start with the milliseconds. */
-export function leastIdAt(timeMs: number): string {
-  const hex = Math.max(0, timeMs).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
 
 /** Tries to lock the partitions for changes until the transaction ends. */
 export async function hasPartitionsLock(statements: Statements): Promise<boolean> {

@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
 import type { JobHandler } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 import { retentionQueue } from '../../retention/retention-queue.ts';
 import { addUpAddressRefusals, purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
@@ -12,7 +13,6 @@ import {
   type CallPartitionParts,
   hasPartitionsLock,
   LOCK_TIMEOUT,
-  leastIdAt,
   listCallPartitions,
   OTHER_CALLS,
   openCallPartitions,

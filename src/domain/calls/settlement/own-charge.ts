@@ -1,3 +1,4 @@
+import { firstDayOfMonth } from '../../credits/billing-month.ts';
 import type { BudgetSpending } from '../../credits/budgets/call-budgets.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import type { ChargedCalls, KeySpending } from './charge-calls.ts';
@@ -21,15 +22,11 @@ export function ownCharges({ levels, spending, budgets }: ChargedCalls): (call: 
     const { companyId, payerId, keyId, startedAtMs } = call;
     return {
       level: levelOf.get(payerId ?? companyId) ?? null,
-      spending: spendingOf.size === 0 ? null : (spendingOf.get(`${keyId} ${monthOf(startedAtMs)}`) ?? null),
-      budgets: budgets.length === 0 ? undefined : ownBudgets(call, monthOf(startedAtMs), budgets),
+      spending:
+        spendingOf.size === 0 ? null : (spendingOf.get(`${keyId} ${firstDayOfMonth(startedAtMs)}`) ?? null),
+      budgets: budgets.length === 0 ? undefined : ownBudgets(call, firstDayOfMonth(startedAtMs), budgets),
     };
   };
-}
-
-/** The first day of the month, UTC. */
-function monthOf(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 7)}-01`;
 }
 
 /** The part of a group's result about the budgets of one call; undefined if it has none. */

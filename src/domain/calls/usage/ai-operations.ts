@@ -1,5 +1,5 @@
 import type { Statements } from '../../../ports/database.ts';
-import { leastIdAt } from '../partitions/call-partitions.ts';
+import { leastIdAt } from '../../../ports/secrets.ts';
 
 export interface OperationCount {
   /** The endpoint, such as chat/completions, parse/cv, embeddings or meeting-summary. */

@@ -39,8 +39,9 @@ export function budgetLevelName({ budget: { scope, subject }, month }: BudgetMon
 }
 
 /**
- * What was spent, below zero. Spending only grows, so it serves as the version: the higher one is newer, whichever
- * account paid. A subject is charged by several accounts, whose versions cannot be compared.
+ * What was spent, below zero. Charges make it grow, so it serves as the version: the higher one is newer, whichever
+ * account paid. A subject is charged by several accounts, whose versions cannot be compared. After a correction, which
+ * lowers it, the level is right once it has aged and was read again.
  */
 export function budgetLevel(of: BudgetMonth, spentMicro: bigint): SharedLevel {
   const spent = Number(spentMicro < MOST_SPENT_MICRO ? spentMicro : MOST_SPENT_MICRO);
@@ -82,10 +83,10 @@ export async function readBudgetSpending(
 }
 
 /** As count_attributed reads them. */
-const OF_SUBJECT = `select charge_micro as "spentMicro" from subject_months
+const OF_SUBJECT = `select charge_micro - returned_micro as "spentMicro" from subject_months
   where company_id = $1 and month = $2::date and scope = $3 and subject = $4`;
 const SPENT: Readonly<Record<BudgetScope, string>> = {
-  COMPANY: `select sum(charge_micro)::bigint as "spentMicro" from usage_days
+  COMPANY: `select sum(charge_micro - returned_micro)::bigint as "spentMicro" from usage_days
     where company_id = $1 and key_id = '00000000-0000-0000-0000-000000000000' and day >= $2::date
       and day < $2::date + interval '1 month'`,
   KEY: 'select key_spending($1, $2::date) as "spentMicro"',
@@ -112,6 +113,37 @@ export async function addSubjectSpending(
        set charge_micro = present.charge_micro + excluded.charge_micro`,
     [companyId, scope, month, subject, chargeMicro],
   );
+}
+
+/** Gives credits of a call back to the sums that its company's, its key's and its subjects' budgets are compared with. */
+export async function returnSpending(
+  transaction: Transaction,
+  { call, month, creditsMicro }: ReturnedSpending,
+): Promise<void> {
+  const { companyId, keyId, project, endUser } = call;
+  if (keyId === null) return;
+  await transaction.query(
+    'update key_months set returned_micro = returned_micro + $3 where key_id = $1 and month = $2::date',
+    [keyId, month, creditsMicro],
+  );
+  await transaction.query(
+    `update subject_months set returned_micro = returned_micro + $5
+     where company_id = $1 and month = $2::date
+       and (scope = 'PROJECT' and subject = $3 or scope = 'END_USER' and subject = $4)`,
+    [companyId, month, project, endUser, creditsMicro],
+  );
+}
+
+interface ReturnedSpending {
+  readonly call: {
+    readonly companyId: string;
+    readonly keyId: string | null;
+    readonly project: string | null;
+    readonly endUser: string | null;
+  };
+  /** Its first day, UTC. */
+  readonly month: string;
+  readonly creditsMicro: bigint;
 }
 
 const PURGED_AT_ONCE = 1_000;

@@ -145,22 +145,22 @@ export async function listBudgetsWithSpending(
 ): Promise<readonly BudgetWithSpending[]> {
   const budgets = await statements.query<Omit<BudgetWithSpending, 'keyName'>>(
     `select ${COLUMNS}, coalesce(case
-         when scope = 'COMPANY' then (select sum(charge_micro) from usage_days as day
+         when scope = 'COMPANY' then (select sum(charge_micro - returned_micro) from usage_days as day
            where day.company_id = $1 and day.key_id = '00000000-0000-0000-0000-000000000000'
              and day.day >= this.month and day.day < this.month + interval '1 month')
          when scope = 'KEY' then key_spending(subject::uuid, this.month)
          when subject = '${EVERY_END_USER}' and scope = 'END_USER' then top.charge_micro
-         else (select charge_micro from subject_months as own where own.company_id = $1
+         else (select charge_micro - returned_micro from subject_months as own where own.company_id = $1
            and own.scope = budgets.scope and own.month = this.month and own.subject = budgets.subject)
        end, 0)::bigint as "spentMicro", top.name as "topEndUser", top.used_up::integer as "usedUpBy"
      from (select date_trunc('month', $2::timestamptz at time zone 'utc')::date as month) as this, budgets
      left join lateral (
-       select max(charge_micro) as charge_micro, count(*) filter (where charge_micro >= budgets.monthly_micro) as used_up,
-         (array_agg(spent.subject order by charge_micro desc))[1] as name
-       from subject_months as spent
-       where spent.company_id = $1 and spent.scope = 'END_USER' and spent.month = this.month
+       select max(spent) as charge_micro, count(*) filter (where spent >= budgets.monthly_micro) as used_up,
+         (array_agg(subject order by spent desc))[1] as name
+       from (select *, charge_micro - returned_micro as spent from subject_months) as of_month
+       where of_month.company_id = $1 and of_month.scope = 'END_USER' and of_month.month = this.month
          and not exists (select 1 from budgets as own
-           where own.company_id = $1 and own.scope = 'END_USER' and own.subject = spent.subject
+           where own.company_id = $1 and own.scope = 'END_USER' and own.subject = of_month.subject
              and own.subject <> '${EVERY_END_USER}')) as top
        on budgets.scope = 'END_USER' and budgets.subject = '${EVERY_END_USER}'
      where company_id = $1

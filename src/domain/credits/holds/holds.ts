@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
+import { firstDayOfMonth } from '../billing-month.ts';
 import {
   type BudgetMonth,
   budgetHoldName,
@@ -140,7 +141,7 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       }
       for (const budget of payer.budgets ?? []) {
         if (!budget.isHard) continue;
-        const of = { companyId: payer.companyId, budget, month: monthOf(payer.startedAtMs) };
+        const of = { companyId: payer.companyId, budget, month: firstDayOfMonth(payer.startedAtMs) };
         const level = budgetLevelName(of);
         const read = readBehind(level, () => readBudget(of));
         const plus = budget.mostMicro;
@@ -200,11 +201,11 @@ interface KeyMonth {
 
 function keyMonthOf({ keyId, spendingKeyId, monthlyLimitMicro, startedAtMs }: Payer): KeyMonth | null {
   if (keyId === null || monthlyLimitMicro === null) return null;
-  return { keyId: spendingKeyId ?? keyId, limitMicro: monthlyLimitMicro, month: monthOf(startedAtMs) };
-}
-
-function monthOf(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 7)}-01`;
+  return {
+    keyId: spendingKeyId ?? keyId,
+    limitMicro: monthlyLimitMicro,
+    month: firstDayOfMonth(startedAtMs),
+  };
 }
 
 /** Without the limit: what running calls hold also counts against a limit that was changed in the meantime. */

@@ -22,6 +22,9 @@ export interface Invoice {
   readonly currency: string;
   /** What its payment returns to the account; null if it is not for usage. */
   readonly usageMicro: bigint | null;
+  /** What credit notes took off since: the payment returns only the rest. */
+  readonly creditedMicro: bigint;
+  readonly creditedMinor: bigint;
   /** The range of account versions that contains that usage. */
   readonly firstVersion: bigint | null;
   readonly lastVersion: bigint | null;
@@ -41,7 +44,8 @@ export interface Invoice {
 
 /** A row of `invoices` as an Invoice. */
 export const INVOICE_COLUMNS = `id, company_id as "companyId", kind, status, amount_minor as "amountMinor",
-  currency, usage_micro as "usageMicro", first_version as "firstVersion", last_version as "lastVersion",
+  currency, usage_micro as "usageMicro", credited_micro as "creditedMicro",
+  credited_minor as "creditedMinor", first_version as "firstVersion", last_version as "lastVersion",
   period_start as "periodStart", period_end as "periodEnd", provider_invoice_id as "providerInvoiceId", number,
   hosted_url as "hostedUrl", due_at as "dueAt", finalized_at as "finalizedAt", paid_at as "paidAt",
   settled_by_hand_at as "settledByHandAt", created_at as "createdAt", updated_at as "updatedAt"`;
@@ -210,12 +214,13 @@ async function settleInvoice(
     [invoiceId, status, paidAt],
   );
   const hasChanged = present.status !== status;
-  if (invoice.usageMicro === null) {
+  const amountMicro = (invoice.usageMicro ?? 0n) - invoice.creditedMicro;
+  if (amountMicro === 0n) {
     const level = await readLevel(transaction, invoice.companyId);
     if (level === null) throw new Error(`company ${invoice.companyId} has no account`);
     return { outcome: hasChanged ? 'settled' : 'already-settled', invoice, level };
   }
-  const { companyId: accountId, usageMicro: amountMicro } = invoice;
+  const { companyId: accountId } = invoice;
   const posted = await postTransaction(transaction, { ...postingFor(invoice), accountId, amountMicro });
   switch (posted.outcome) {
     case 'posted':

@@ -10,7 +10,6 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
 import type { JobQueue } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { toMinorUnits } from '../../catalog/currency.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { invoicesCheck, invoiceUsageCheck } from '../../reconciliation/ledger-checks.ts';
 import { ALERTS_QUEUE, dispatchAlerts } from '../alerts/dispatch-alerts.ts';
@@ -47,7 +46,7 @@ describe('P-29 what usage costs', () => {
 
   test('P-29 a POSTPAID company pays in the minor units of its currency', () => {
     const amounts = ['usd', 'jpy', 'kwd', 'isk'].map((currency) => {
-      const terms = postpaidTerms({ currency, pricePerCredit: '0.0123', dueDays: 14 }, toMinorUnits);
+      const terms = postpaidTerms({ currency, pricePerCredit: '0.0123', dueDays: 14 });
       return [currency, terms.minorPerMajor, terms.leastMinor, invoiceAmountMinor(1_000_000_001n, terms)];
     });
     expect(amounts).toEqual([

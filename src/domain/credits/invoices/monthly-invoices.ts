@@ -4,10 +4,11 @@ import type { JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-q
 import type { Log } from '../../../ports/log.ts';
 import type { Secrets } from '../../../ports/secrets.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
+import { billingMonth, monthNamed } from '../billing-month.ts';
 import { MICRO_PER_CREDIT, publishLevel, readLevel } from '../ledger/credit-account.ts';
 import { INVOICE_COLUMNS, type Invoice } from './invoice.ts';
 import { type AgreedRate, type AgreedTerms, findAgreedTerms } from './postpaid-terms.ts';
-import { companiesToInvoice, type DueUsage, monthNamed, monthOf, takeDueUsage } from './postpaid-usage.ts';
+import { companiesToInvoice, type DueUsage, noteInvoiced, takeDueUsage } from './postpaid-usage.ts';
 
 export interface MonthlyInvoiceParts {
   readonly database: Database;
@@ -42,7 +43,7 @@ export async function invoiceFinishedMonths(
   { until, signal }: { readonly until?: Date; readonly signal?: AbortSignal } = {},
 ): Promise<InvoicingRun> {
   const { database, clock, log } = parts;
-  const thisMonth = monthOf(new Date(clock.now())).start;
+  const thisMonth = billingMonth(new Date(clock.now())).start;
   const before = until === undefined || until > thisMonth ? thisMonth : until;
   // With an explicit month it is invoiced now, whatever invoice day was agreed.
   const isAsAgreed = until === undefined;
@@ -56,7 +57,9 @@ export async function invoiceFinishedMonths(
       signal?.throwIfAborted();
       try {
         const terms = agreed.get(companyId) ?? null;
-        const its = isAsAgreed ? monthOf(new Date(clock.now() - daysToWait(terms) * DAY_MS)).start : before;
+        const its = isAsAgreed
+          ? billingMonth(new Date(clock.now() - daysToWait(terms) * DAY_MS)).start
+          : before;
         invoiced += await invoiceCompany(parts, { companyId, agreed: terms }, its);
       } catch (error) {
         log.error('a company could not be invoiced', { companyId, error });
@@ -97,28 +100,40 @@ async function invoiceCompany(
   before: Date,
 ): Promise<number> {
   const { database, sharedState, log } = parts;
-  for (let count = 0; count < MOST_MONTHS_AT_ONCE; count += 1) {
+  let invoices = 0;
+  for (let months = 0; months < MOST_MONTHS_AT_ONCE; months += 1) {
     const made = await database.transaction(
       async (transaction) => {
         const due = await takeDueUsage(transaction, companyId, before);
         if (due === null) return null;
-        await makeInvoice(parts, transaction, { companyId, agreed }, due);
-        return await readLevel(transaction, companyId);
+        const { month, invoiced } = due;
+        const invoice =
+          invoiced === null
+            ? null
+            : await makeInvoice(parts, transaction, { companyId, agreed }, { month, ...invoiced });
+        await noteInvoiced(transaction, companyId, due, invoice?.id ?? null);
+        return { invoice, level: await readLevel(transaction, companyId) };
       },
       { timeoutMs: TRANSACTION_MS },
     );
-    if (made === null) return count;
-    await publishLevel(sharedState, made, log);
+    if (made === null) break;
+    if (made.invoice !== null) invoices += 1;
+    if (made.level !== null) await publishLevel(sharedState, made.level, log);
   }
-  return MOST_MONTHS_AT_ONCE;
+  return invoices;
 }
 
 async function makeInvoice(
   { jobQueue, secrets, clock, terms }: MonthlyInvoiceParts,
   transaction: Transaction,
   { companyId, agreed }: InvoicedCompany,
-  { month, usageMicro, firstVersion, lastVersion }: DueUsage,
-): Promise<void> {
+  {
+    month,
+    usageMicro,
+    firstVersion,
+    lastVersion,
+  }: Pick<DueUsage, 'month'> & NonNullable<DueUsage['invoiced']>,
+): Promise<Invoice> {
   const rate = agreed?.rate ?? null;
   const dueDays = agreed?.dueDays ?? terms.dueDays;
   const id = secrets.newId();
@@ -145,6 +160,7 @@ async function makeInvoice(
   );
   if (invoice === undefined) throw new Error('an invoice was not written');
   await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId: id }, { within: transaction });
+  return invoice;
 }
 
 /** For people to read: the month, and the random end of the id. */

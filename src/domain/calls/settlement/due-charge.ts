@@ -1,0 +1,29 @@
+import { ALIAS_NAMES } from '../../models/aliases.ts';
+
+/** SQL over a row of `calls` with the columns of its price. What `charge_calls` computes, for calls that are stored. */
+
+const SERVED = 'coalesce(served_by, alias)';
+const DOCUMENTED = ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ');
+
+/** The name by which the alias that served a call is priced, as `storedNameOf` computes it. */
+export const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${DOCUMENTED})
+        then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
+
+export const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
+
+/**
+ * The charge for these tokens at the price, with the surcharge. The stored share of a surcharge is rounded up, while a charge
+ * is rounded up once, over tokens and surcharge: with both it may be one higher than what was charged.
+ */
+export function chargeOf(prompt: string, completion: string): string {
+  const cached = `least(cached_tokens, ${prompt})`;
+  const written = `least(coalesce(cache_write_tokens, 0), ${prompt} - ${cached})`;
+  // What the part of them that is written for an hour costs beyond the others.
+  const hourWrites = `case when hour_write_factor_millionths is null then 0 else least(coalesce(hour_write_tokens, 0), ${written})
+        * div(coalesce(cache_write_micro, prompt_micro) * (hour_write_factor_millionths - 1000000)::numeric + 999999, 1000000) end`;
+  return `(div((((${prompt} - ${cached} - ${written}) * prompt_micro::numeric + ${cached} * cached_micro::numeric
+        + ${written} * coalesce(cache_write_micro, prompt_micro)::numeric + ${hourWrites}) * coalesce(price_factor_millionths, 1000000)
+        + ${completion} * completion_micro::numeric * coalesce(completion_factor_millionths, price_factor_millionths, 1000000))
+        * coalesce(charge_share_millionths, 1000000)
+        + 999999999999999999, 1000000000000000000) + coalesce(surcharge_micro, 0))`;
+}
