@@ -4,6 +4,7 @@ import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { chargeCalls } from '../../src/domain/calls/settlement/charge-calls.ts';
 import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { setCompanyBilling } from '../../src/domain/credits/ledger/credit-account.ts';
 import { type Posting, postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { PriceVersion } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -171,11 +172,11 @@ async function createWorld(database: Database, seed: number) {
   }
   async function changeLine(): Promise<void> {
     const id = random.pick(companies);
-    await database.query('update credit_accounts set line_micro = $2, version = version + 1 where id = $1', [
-      id,
-      BigInt(random.below(1_000)),
-    ]);
-    model.changeLine(id);
+    const line = BigInt(random.below(1_000));
+    const { outcome } = await database.transaction((transaction) =>
+      setCompanyBilling(transaction, id, 'POSTPAID', line),
+    );
+    if (outcome === 'changed') model.changeLine(id);
   }
 
   return {

@@ -492,6 +492,8 @@ function inputContract(given: () => SharedState): void {
     { ...window, windowMs: 0 },
     { ...window, name: '' },
     { ...held, entry: '' },
+    // More than a day.
+    { ...held, ttlMs: 86_400_001 },
     { ...held, limit: { level: '', maxAgeMs: 1 } },
   ];
 
@@ -521,6 +523,7 @@ function inputContract(given: () => SharedState): void {
       state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: 1, delta: Number.NaN }]),
       state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: -1, delta: 1 }]),
       state.settle('wrong', [{ kind: 'renew', name: 'h', entry: 'e', amount: 1, ttlMs: 0 }]),
+      state.settle('wrong', [{ kind: 'renew', name: 'h', entry: 'e', amount: 1, ttlMs: 86_400_001 }]),
       state.settle('wrong', [{ kind: 'release', name: 'h', entry: '' }]),
       state.settle('wrong', [{ kind: 'level', name: 'l', value: 0.5, version: 1, ttlMs: 1 }]),
       state.settle('wrong', [{ kind: 'level', name: 'l', value: 1, version: Number.NaN, ttlMs: 1 }]),

@@ -145,6 +145,19 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
       expect(await faults()).toEqual([]);
     });
 
+    test('what is posted of a call counts for each of its tags, also where they share a row', async () => {
+      await given().query('insert into usage_subject_limit (per_day) values (1)');
+      const call = finishedCall(await company(), {
+        ...{ keyId: newId(), tags: ['a', 'b', 'c'], project: 'web' },
+        tokens: { promptTokens: 1_000, cachedTokens: 0, completionTokens: 0 },
+        tokenBounds: { promptTokens: 100, completionTokens: 1 },
+      });
+      await chargeCalls(given(), [call]);
+      await post(call.id);
+      expect(await faults()).toEqual([]);
+      await given().query('delete from usage_subject_limit');
+    });
+
     test('usage that the ledger cannot hold is not posted, and can be dropped', async () => {
       const id = await company();
       const call = absurdCall(id, { alias: 'svc/chat-premium' });

@@ -12,6 +12,8 @@ const MAX_NAME_LENGTH = 1_024;
 const MAX_MESSAGE_BYTES = 256 * 1024;
 /** Ten years, so that times stay far below 2^53 ms, the limit of exact numbers. */
 const MAX_DURATION_MS = 315_360_000_000;
+/** A running call renews what it holds: without one, an entry ends within a day, whoever made it. */
+const MAX_HELD_MS = 86_400_000;
 
 export function checkClaims(tag: string, claims: readonly Claim[]): void {
   checkTag(tag);
@@ -26,7 +28,7 @@ export function checkClaims(tag: string, claims: readonly Claim[]): void {
       checkDuration(claim.name, 'windowMs', claim.windowMs);
     } else {
       checkName('an entry', claim.entry);
-      checkDuration(claim.name, 'ttlMs', claim.ttlMs);
+      checkDuration(claim.name, 'ttlMs', claim.ttlMs, MAX_HELD_MS);
       checkHeldLimit(claim.name, claim.limit);
       if (claim.kind === 'held-many') checkEntryCount(claim.name, claim.count);
     }
@@ -77,7 +79,7 @@ export function checkSettlements(tag: string, settlements: readonly Settlement[]
       case 'renew':
         checkName('an entry', settlement.entry);
         checkAmount(settlement.name, 'amount', settlement.amount);
-        checkDuration(settlement.name, 'ttlMs', settlement.ttlMs);
+        checkDuration(settlement.name, 'ttlMs', settlement.ttlMs, MAX_HELD_MS);
         break;
       case 'release':
         checkName('an entry', settlement.entry);
@@ -146,10 +148,12 @@ function checkAmount(name: string, field: string, value: number): void {
   if (value < 0) refuse(`"${name}" has ${field} ${value}: it must not be negative.`);
 }
 
-function checkDuration(name: string, field: string, value: number): void {
+function checkDuration(name: string, field: string, value: number, most = MAX_DURATION_MS): void {
   checkWhole(name, field, value);
-  if (value < 1 || value > MAX_DURATION_MS) {
-    refuse(`"${name}" has ${field} ${value}: it must lie between 1 ms and ten years.`);
+  if (value < 1 || value > most) {
+    refuse(
+      `"${name}" has ${field} ${value}: it must lie between 1 ms and ${most === MAX_HELD_MS ? 'a day' : 'ten years'}.`,
+    );
   }
 }
 

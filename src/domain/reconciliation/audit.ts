@@ -1,4 +1,5 @@
 import type { Database, Statements } from '../../ports/database.ts';
+import { agreedPricesCheck, billingCheck, lotsCheck } from './account-checks.ts';
 import { type AuditCheck, type CheckedBooks, type ComputedCheck, runCheck } from './audit-check.ts';
 import { correctionsCheck, creditedInvoicesCheck, returnedUsageCheck } from './correction-checks.ts';
 import { totalsCheck } from './credit-totals.ts';
@@ -12,9 +13,12 @@ import {
   userTransfersCheck,
 } from './ledger-checks.ts';
 import { cashCheck, disputesCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
+import { paymentRowsCheck } from './payment-row-checks.ts';
 import { planCreditsCheck } from './plan-credits-check.ts';
 import { PROOFS, type Proof } from './proofs/proofs.ts';
+import { withRemedy } from './remedies.ts';
 import { oldSealsCheck, sealsCheck } from './seal-checks.ts';
+import { costSumsCheck, postedUsageCheck, subjectDaysCheck } from './sum-checks.ts';
 import {
   chargesCheck,
   costDaysCheck,
@@ -59,6 +63,13 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   correctionsCheck,
   returnedUsageCheck,
   creditedInvoicesCheck,
+  billingCheck,
+  agreedPricesCheck,
+  lotsCheck,
+  postedUsageCheck,
+  subjectDaysCheck,
+  costSumsCheck,
+  paymentRowsCheck,
 ];
 
 interface AuditedCheck extends CheckedBooks {
@@ -80,7 +91,7 @@ export async function* auditBooks(
       for (const one of await proof.prove(database)) proved.add(one);
     }
     const found = proved.has(check) ? { faults: [], isCut: false } : await runCheck(database, check);
-    yield { check, ...found };
+    yield { check, ...found, faults: found.faults.map((fault) => withRemedy(check, fault)) };
   }
 }
 

@@ -3,7 +3,7 @@ import { ALIAS_NAMES } from '../models/aliases.ts';
 import type { AuditCheck } from './audit-check.ts';
 
 /** A call id as text: calls with lower ids were deleted by retention. No id is lower than the empty text. */
-const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement), '')";
+export const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement), '')";
 
 /** Deleted calls cannot be named one by one, so a company's charges for them are compared as one sum. */
 export const retiredChargesCheck: AuditCheck = {
@@ -280,9 +280,9 @@ export const subjectMonthsCheck: AuditCheck = {
 export const keyMonthsCheck: AuditCheck = {
   holds: 'what a key has spent in a month is the sum of its calls',
   faults: `select format('key %s in %s: kept is %s micro-credits, its calls sum to %s', key_id, to_char(month, 'YYYY-MM'),
-      kept.charge_micro, coalesce(spent, 0))
+      coalesce(kept.charge_micro, 0), coalesce(spent, 0))
     from key_months as kept
-    left join (select key_id, date_trunc('month', day)::date as month, sum(charge_micro) as spent from usage_days
-      group by 1, 2) as days using (key_id, month)
-    where kept.charge_micro <> coalesce(spent, 0)`,
+    full join (select key_id, date_trunc('month', day)::date as month, sum(charge_micro) as spent from usage_days
+      where key_id <> ${ALL_KEYS} group by 1, 2) as days using (key_id, month)
+    where coalesce(kept.charge_micro, 0) <> coalesce(spent, 0)`,
 };

@@ -193,18 +193,20 @@ export async function addToSubjects(
   chargeMicro: bigint,
 ): Promise<void> {
   await transaction.query(
-    `update usage_subject_days as sums set charge_micro = sums.charge_micro + $2
-     from (select company_id, key_id, alias, (started_at at time zone 'utc')::date as day, kind, name from calls,
-         lateral (select 'PROJECT' as kind, project as name where project is not null
-           union all select 'END_USER', end_user where end_user is not null
-           union all select 'TAG', tag from unnest(tags) as tag) as carried
-       where id = $1) as call
+    `update usage_subject_days as sums set charge_micro = sums.charge_micro + $2 * names
+     from (select company_id, key_id, alias, day, kind, case when exists (select 1 from usage_subject_days as own
+           where own.company_id = call.company_id and own.kind = call.kind and own.day = call.day
+             and own.key_id = call.key_id and own.alias = call.alias and own.subject = call.name)
+           then name else '(other)' end as subject, count(*) as names
+       from (select company_id, key_id, alias, (started_at at time zone 'utc')::date as day, kind, name from calls,
+           lateral (select 'PROJECT' as kind, project as name where project is not null
+             union all select 'END_USER', end_user where end_user is not null
+             union all select 'TAG', tag from unnest(tags) as tag) as carried
+         where id = $1) as call
+       -- Several tags may share a row.
+       group by 1, 2, 3, 4, 5, 6) as call
      where sums.company_id = call.company_id and sums.kind = call.kind and sums.day = call.day
-       and sums.key_id = call.key_id and sums.alias = call.alias
-       and sums.subject = case when exists (select 1 from usage_subject_days as own
-         where own.company_id = call.company_id and own.kind = call.kind and own.day = call.day
-           and own.key_id = call.key_id and own.alias = call.alias and own.subject = call.name)
-         then call.name else '(other)' end`,
+       and sums.key_id = call.key_id and sums.alias = call.alias and sums.subject = call.subject`,
     [callId, chargeMicro],
   );
   const [call] = await transaction.query<CalledFor>(

@@ -18,7 +18,7 @@ import { createLimits } from '../../limits/limits.ts';
 import { AUDIT_CHECKS } from '../../reconciliation/audit.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { createCreditHolds, createHeldCredits, type Payer } from '../holds/holds.ts';
-import { publishLevel, readLevel } from './credit-account.ts';
+import { publishLevel, readLevel, setCompanyBilling } from './credit-account.ts';
 import { postTransaction } from './ledger.ts';
 import {
   openUserAccount,
@@ -87,7 +87,7 @@ describe('credits of users', () => {
 
   test('P-19 a credit line is not moved, and credits are not moved to a user of another company', async () => {
     const userId = await addMember();
-    await database.query('update credit_accounts set line_micro = null where id = $1', [companyId]);
+    await database.transaction((transaction) => setCompanyBilling(transaction, companyId, 'POSTPAID', null));
     expect(await move(userId, 1n)).toEqual({ outcome: 'not-enough', availableMicro: 0n });
     const other = await addTestCompany(database);
     await post(10n);

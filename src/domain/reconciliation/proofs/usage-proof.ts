@@ -64,8 +64,6 @@ interface Bounds {
   /** The first day with sums by project, end user and tag; `spentFrom` is the first month with sums for budgets. */
   readonly namedFrom: string;
   readonly spentFrom: string;
-  /** The first month with the spending of keys. */
-  readonly keysFrom: string;
   /** All months before these have been added up for every company with usage in them. */
   readonly openFrom: string;
   readonly namedOpenFrom: string;
@@ -77,7 +75,6 @@ export async function proveUsage(statements: Statements): Promise<UsageProof> {
     `select (select before_id::text from calls_retirement) as "retiredBefore",
        coalesce((select min(day) from usage_subject_counts), 'infinity')::text as "namedFrom",
        coalesce((select min(month) from subject_months), 'infinity')::text as "spentFrom",
-       coalesce((select min(month) from key_months), 'infinity')::text as "keysFrom",
        ${openFrom('true', `usage_days where key_id = ${ALL_KEYS} and`)} as "openFrom",
        ${openFrom('has_subjects', 'usage_subject_days where')} as "namedOpenFrom"`,
   );
@@ -203,7 +200,7 @@ const EMPTY = 'count(*) filter (where calls = 0)';
 /** Sums by model are stored with the first day of their month. */
 const EMPTY_MONTHS = "count(*) filter (where calls = 0 or alias <> '' and day <> month)";
 
-function dayParts(sums: WeightedSums, { keysFrom, openFrom }: Bounds): string {
+function dayParts(sums: WeightedSums, { openFrom }: Bounds): string {
   const { amountOf } = sums;
   const value = amountOf(STORED_SUMS, PLAIN_SUMS);
   const onDay = modelOn(sums, ofDate(sums, 'day'));
@@ -211,7 +208,7 @@ function dayParts(sums: WeightedSums, { keysFrom, openFrom }: Bounds): string {
   const ofCosts = `${summed(`${amountOf(['calls', 'charge_micro', 'cost_micro'])} * ${ofCost(sums, onDay, 'target_id')}`)} as sum`;
   return `(select ${summed(`${value} * (${ofDay(sums, 'key_id', modelOn(sums, ofDate(sums, 'day')))}
           + case when ${isDone('month', openFrom)} then ${ofMonthByModel(sums, 'month_key')} + ${ofMonthByDay(sums, 'month_key')} else 0 end)`)} as sum,
-        ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0 and day >= '${keysFrom}'
+        ${summed(`case when key_id <> ${ALL_KEYS} and charge_micro <> 0
           then ${amountOf(['charge_micro'])} * ${ofKey(sums, ofDate(sums, 'month'))} end`)} as spent,
         ${EMPTY} as empty
       from (select *, ${inMonth} as month_key from (select *, ${monthOf('day')} as month from usage_days ${ONCE}) as days ${ONCE}) as days) as days,
