@@ -10,7 +10,8 @@ const SEEDS = [7, 11];
 const HOURS = 0.08;
 const EMBEDDED_SEED = 2;
 const EMBEDDED_HOURS = 0.06;
-const MONTHS_SEED = 7;
+/** With credits that expire, and with events that wait: a refund comes before its payment there. */
+const MONTHS_SEEDS = [7, 20];
 const MONTHS_DAYS = 15;
 
 let simulation: Simulation;
@@ -45,13 +46,17 @@ test(`G-33 G-29 so does a seed of ${EMBEDDED_HOURS} hours on the embedded parts,
   expect(failure.join('\n')).toBe('');
 }, 600_000);
 
-test('P-22 weeks of subscriptions and packs leave what the model says', async () => {
-  const database = await openMemoryDatabase();
-  const { steps, differences } = await playMonths(database, MONTHS_SEED, MONTHS_DAYS);
-  await database.close();
-  expect(differences.join('\n')).toBe('');
-  expect(steps).toBeGreaterThan(0);
-}, 600_000);
+test.each(MONTHS_SEEDS)(
+  'P-21 P-22 weeks of subscriptions and packs leave what the model says: seed %d',
+  async (seed) => {
+    const database = await openMemoryDatabase();
+    const { steps, differences } = await playMonths(database, seed, MONTHS_DAYS);
+    await database.close();
+    expect(differences.join('\n')).toBe('');
+    expect(steps).toBeGreaterThan(0);
+  },
+  600_000,
+);
 
 test('G-33 on the embedded parts a call that is missing from the log is found', async () => {
   let lost = 0;

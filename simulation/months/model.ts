@@ -88,6 +88,10 @@ interface Purchase {
   takenMicro: number;
 }
 
+interface Spent {
+  readonly spentMinor: number;
+}
+
 /** What a refund or a lost dispute took, until it fails or is won. */
 export interface Return {
   readonly of: { readonly invoice: ModelInvoice } | { readonly purchase: Purchase };
@@ -104,7 +108,8 @@ const GRACE = 7 * DAY;
 export class CompanyModel {
   subscription: ModelSubscription | null = null;
   readonly invoices: ModelInvoice[] = [];
-  readonly paid: ModelInvoice[] = [];
+  /** In the order of payment, with what other invoices took from the customer's balance. */
+  readonly paid: (ModelInvoice | Spent)[] = [];
   readonly purchases: Purchase[] = [];
   readonly lots: Lot[] = [];
   balanceMicro = 0;
@@ -115,12 +120,22 @@ export class CompanyModel {
   private readonly taxPercent: number;
   private hadTrialCredits = false;
   private grantedMicro = 0;
-  private unposted: ModelInvoice[] = [];
+  private unposted: (ModelInvoice | Spent)[] = [];
 
   get isActive(): boolean {
     const { status, pastDueSince } = this.subscription ?? {};
     if (status === 'PAST_DUE') return this.now - (pastDueSince ?? 0) < GRACE;
     return status === 'ACTIVE' || status === 'TRIALING';
+  }
+
+  /** The customer's balance, without what open invoices took of it. */
+  get settledMinor(): number {
+    return this.invoices
+      .filter(({ status }) => status === 'OPEN')
+      .reduce(
+        (sum, { totalMinor, notedMinor, dueMinor }) => sum - (totalMinor - notedMinor - dueMinor),
+        this.customerMinor,
+      );
   }
 
   constructor(startsAt: number, taxPercent: number) {
@@ -139,9 +154,8 @@ export class CompanyModel {
     else this.expire();
   }
 
-  subscribe(plan: ModelPlan): void {
-    const isFirst = this.subscription === null;
-    const trialDays = isFirst ? plan.trialDays : null;
+  subscribe(plan: ModelPlan, hasTrial = this.subscription === null): void {
+    const trialDays = hasTrial ? plan.trialDays : null;
     const end = trialDays === null ? addMonths(this.now, plan.months) : this.now + trialDays * DAY;
     const invoice = this.invoice([{ plan, netMinor: trialDays === null ? plan.priceMinor : 0 }], {
       ...{ isTrial: trialDays !== null, periodEnd: end },
@@ -241,6 +255,15 @@ export class CompanyModel {
     this.grant(pack.creditsMicro, purchase, pack.expireDays);
   }
 
+  /** An invoice that is for no plan: the card pays what the customer's balance does not. */
+  payOther(minor: number): void {
+    const spentMinor = Math.min(minor, -this.customerMinor);
+    if (spentMinor === 0) return;
+    this.customerMinor += spentMinor;
+    this.unposted.push({ spentMinor });
+    this.settle();
+  }
+
   use(micro: number): void {
     this.balanceMicro -= micro;
     this.spend(micro);
@@ -258,9 +281,9 @@ export class CompanyModel {
     return purchase.takenMicro - takenMicro;
   }
 
-  returnInvoice(invoice: ModelInvoice, minor: number, to: 'card' | 'balance'): Return {
+  returnInvoice(invoice: ModelInvoice, minor: number, to: 'card' | 'balance' | 'outside'): Return {
     if (to === 'balance') this.customerMinor -= minor;
-    else invoice.returnedToCardMinor += minor;
+    if (to === 'card') invoice.returnedToCardMinor += minor;
     return { of: { invoice }, minor, ...this.takeBack(this.dueInvoice(invoice, minor), invoice) };
   }
 
@@ -286,6 +309,13 @@ export class CompanyModel {
     own.expiredMicro += notTaken;
     if (due - notTaken <= 0) return;
     this.addLot(due - notTaken, {}, this.now + own.expiresAt - own.grantedAt, false);
+  }
+
+  /** A dispute that was won is lost once more. */
+  returnAgain({ of, minor }: Return): Return {
+    return 'invoice' in of
+      ? this.returnInvoice(of.invoice, minor, 'card')
+      : this.returnPurchase(of.purchase, minor);
   }
 
   private nextDue(to: number): number | null {
@@ -383,15 +413,17 @@ export class CompanyModel {
   /** What the provider has reported is posted, and then expires what is due. */
   private settle(): void {
     for (const invoice of this.unposted.splice(0)) {
-      if (invoice.isTrial) this.grantTrial(invoice);
-      else {
-        this.paid.push(invoice);
-        const granted = this.granted();
-        const more = granted - this.grantedMicro;
-        this.grantedMicro = granted;
-        if (more > 0) this.grant(more, invoice, invoice.lines.at(-1)?.plan.expireDays ?? null);
-        else if (more < 0) this.use(-more);
+      if ('isTrial' in invoice && invoice.isTrial) {
+        this.grantTrial(invoice);
+        continue;
       }
+      this.paid.push(invoice);
+      const granted = this.granted();
+      const more = granted - this.grantedMicro;
+      this.grantedMicro = granted;
+      if ('spentMinor' in invoice) this.takeBack(-more, invoice);
+      else if (more > 0) this.grant(more, invoice, invoice.lines.at(-1)?.plan.expireDays ?? null);
+      else if (more < 0) this.use(-more);
     }
     this.expire();
   }
@@ -457,19 +489,34 @@ export class CompanyModel {
     return { takenMicro: taken, expiredMicro: expired };
   }
 
-  /** The highest point of the running sum of what the invoices moved, at most all money at the best rate. */
+  /**
+   * The highest point of the running sum of what the invoices moved, at most all money at the best rate. Money that a plan
+   * returned to the customer's balance and that pays for something else takes its credits with it.
+   */
   private granted(): number {
-    let [highest, sum, money, best] = [0, 0, 0, 0];
+    let [highest, reached, sum, money, best] = [0, 0, 0, 0, 0];
+    const back = { micro: 0, minor: 0 };
     for (const invoice of this.paid) {
+      if ('spentMinor' in invoice) {
+        const micro = back.minor > 0 ? (back.micro * invoice.spentMinor) / back.minor : 0;
+        highest = Math.max(reached, highest - micro);
+        continue;
+      }
       const moved = invoice.lines.reduce((all, { plan, netMinor }) => {
         if (netMinor > 0) best = Math.max(best, plan.creditsMicro / plan.priceMinor);
         return all + Math.floor((plan.creditsMicro * netMinor) / plan.priceMinor);
       }, 0);
       const { totalMinor, notedMinor, returnedMinor } = invoice;
+      if (moved < 0 && totalMinor < 0) {
+        back.micro -= moved;
+        back.minor -= totalMinor;
+      }
       const share = totalMinor > 0 ? (notedMinor + returnedMinor) / totalMinor : 0;
       sum += moved > 0 ? moved * (1 - share) : moved;
       money += leftOf(invoice);
-      highest = Math.max(highest, Math.min(sum, money * best));
+      // The limit is one of what is granted: it takes nothing from those who got all their money back.
+      reached = Math.min(sum, Math.max(0, money * best));
+      highest = Math.max(highest, reached);
     }
     return highest;
   }

@@ -6,9 +6,11 @@ import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts
 import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { listLots } from '../../src/domain/credits/ledger/credit-lots.ts';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
-import { HANDLED_EVENT_KINDS, LISTED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
+import { effectOf, HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
+import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { currentSubscription, endGrace } from '../../src/domain/subscriptions/subscription.ts';
 import { createPaymentSandbox } from '../../src/payment-sandbox/server.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -43,12 +45,20 @@ export interface Company {
   readonly currency: Currency;
   readonly offers: Offers;
   /** Disputes that were lost, and refunds: a bank may reverse either. */
-  readonly returns: {
-    readonly reversedBy: [path: string, body: object];
-    readonly of: Return;
-    readonly atMs: number;
-  }[];
+  readonly returns: MadeReturn[];
+  /** Disputes that were won after they were lost: they may be lost again. */
+  readonly won: MadeReturn[];
+  /** The provider's ids of invoices that are for no plan. */
+  readonly others: Set<string>;
   readonly lines: string[];
+}
+
+export interface MadeReturn {
+  readonly of: Return;
+  /** Of a charge with a dispute, or of a refund. */
+  readonly charge?: string;
+  readonly refund?: string;
+  readonly atMs: number;
 }
 
 export type World = ReturnType<typeof openMonths>;
@@ -57,10 +67,17 @@ export const CURRENCIES = ['usd', 'jpy', 'eur'] as const;
 type Currency = (typeof CURRENCIES)[number];
 export type Fields = Readonly<Record<string, unknown>>;
 
+interface MonthsOptions {
+  readonly startMs: number;
+  readonly isTaxed: boolean;
+  /** Events may wait, and credits do not expire: what is left of those depends on when they arrive. */
+  readonly holds: boolean;
+}
+
 export function openMonths(
   database: Database,
   random: SeededRandom,
-  { startMs, isTaxed }: { readonly startMs: number; readonly isTaxed: boolean },
+  { startMs, isTaxed, holds }: MonthsOptions,
 ) {
   let aheadMs = 0;
   const nowMs = () => startMs + aheadMs;
@@ -93,6 +110,8 @@ export function openMonths(
     checkoutTaxes: { isAutomatic: isTaxed, collectsTaxIds: false },
   };
   let delivered = 0n;
+  let held: ProviderEvent[] = [];
+  const arrived: ProviderEvent[] = [];
 
   const send = async (method: string, path: string, body?: string, type = 'x-www-form-urlencoded') => {
     const headers = { authorization: 'Bearer sk_test', 'content-type': `application/${type}` };
@@ -101,7 +120,9 @@ export function openMonths(
   };
 
   return {
-    ...{ nowMs, fetch, provider, parts, buying, database },
+    ...{ nowMs, fetch, provider, parts, buying, database, holds },
+    /** While it is set most events wait, for days, and each arrives whenever it happens to. */
+    isHolding: false,
     async call(method: string, path: string, parameters: Record<string, string> = {}): Promise<Fields> {
       const form = new URLSearchParams(parameters).toString();
       const answer =
@@ -116,22 +137,29 @@ export function openMonths(
       if (arrives === 'at once') await this.deliver();
       else await this.runJobs();
     },
-    /** What the provider has sent, in any order, some of it twice, at once or under a second id; then the jobs that run all the time. */
+    /**
+     * What the provider has sent, in any order, some of it twice, at once or under a second id, and some of what arrived
+     * long ago once more; then the jobs that run all the time.
+     */
     async deliver(): Promise<void> {
       const rows = await database.query<{ sequence: bigint; body: Fields }>(
         `select sequence, body from payment_sandbox_objects where kind = 'event' and sequence > $1 order by sequence`,
         [delivered],
       );
       delivered = rows.at(-1)?.sequence ?? delivered;
-      const sent = rows
-        .map(({ body }) => eventOf(body))
-        .filter(({ type }) => LISTED_EVENT_KINDS.includes(type));
+      const fresh = rows.map(({ body }) => eventOf(body)).filter(({ type }) => effectOf(type) !== undefined);
+      const isLate = () => this.isHolding && random.below(HELD_OF) > 0;
+      const waiting = [...held, ...fresh].map((event) => ({ event, isLate: isLate() }));
+      held = waiting.flatMap(({ event, isLate: stays }) => (stays ? [event] : []));
+      const sent = waiting.flatMap(({ event, isLate: stays }) => (stays ? [] : [event]));
+      if (arrived.length > 0 && random.below(4) === 0) sent.push(random.pick(arrived));
+      arrived.push(...sent);
       const isInOrder = random.below(2) === 0;
       for (const event of isInOrder ? sent : shuffled(sent, random)) {
         await Promise.all(repeated(event, random).map((one) => paymentEvents.receive(one)));
       }
       await paymentEvents.retryDue();
-      await readDisputes({ ...parts, paymentEvents });
+      if (!this.isHolding || random.below(2) === 0) await readDisputes({ ...parts, paymentEvents });
       await this.runJobs();
     },
     async runJobs(): Promise<void> {
@@ -143,12 +171,13 @@ export function openMonths(
       const id = secrets.newId();
       await addCompany(database, { id, name: 'Company', billingMode: 'PREPAID' });
       const model = new CompanyModel(nowMs() / 1000, isTaxed ? TAX_PERCENT : 0);
-      return { id, model, currency, offers: await this.makeOffers(currency), returns: [], lines: [] };
+      return { id, model, currency, offers: await this.makeOffers(currency), ...lists() };
     },
     async makeOffers(currency: Currency): Promise<Offers> {
       const unit = currency === 'jpy' ? 1 : 100;
       const plans: ModelPlan[] = [];
-      for (const wanted of PLANS) {
+      for (const plan of PLANS) {
+        const wanted = holds ? { ...plan, trialCreditsMicro: 0, expireDays: null } : plan;
         const { name, months, priceMinor, creditsMicro, trialDays, trialCreditsMicro, expireDays } = wanted;
         const made = await createPlan(
           { statements: database, secrets, clock },
@@ -163,7 +192,8 @@ export function openMonths(
       }
       await syncAllPlansProviderPricing({ database, provider, clock, log });
       const packs = [];
-      for (const { priceMinor, creditsMicro, expireDays } of PACKS) {
+      for (const { priceMinor, creditsMicro, expireDays: days } of PACKS) {
+        const expireDays = holds ? null : days;
         const made = await createCreditPack(parts, {
           ...{ name: 'Pack', price: String(priceMinor / unit), currency, sortOrder: 1 },
           ...{ creditsMicro: BigInt(creditsMicro), creditsExpireAfterDays: expireDays },
@@ -210,10 +240,53 @@ export function openMonths(
             .toSorted()
             .join(),
         ),
+        ...(await compareCash(database, id, model)),
       ];
+    },
+    /** With nothing on its way: the books hold, and no event waits or has failed. */
+    async audit(): Promise<string[]> {
+      const events = await database.query<{ problem: string }>(
+        `select format('event %s (%s) is %s: %s', provider_event_id, type, status, error) as problem from provider_events
+         where status <> 'PROCESSED'`,
+      );
+      const differences = events.map(({ problem }) => problem);
+      for (const check of AUDIT_CHECKS) differences.push(...(await runCheck(database, check)).faults);
+      return differences;
     },
   };
 }
+
+/** The money of the books is that of the provider's charges, refunds, disputes and of the customer's balance. */
+async function compareCash(database: Database, id: string, model: CompanyModel): Promise<string[]> {
+  const [cash] = await database.query<Record<'received' | 'returned' | 'balance', bigint>>(
+    `select coalesce(sum(amount_minor) filter (where account = 'received'), 0)::bigint as received,
+       coalesce(sum(amount_minor) filter (where account in ('refunded', 'disputed') and not outside), 0)::bigint as returned,
+       coalesce(sum(amount_minor) filter (where account = 'balance'), 0)::bigint as balance
+     from cash_entries where company_id = $1`,
+    [id],
+  );
+  const [money] = await database.query<Record<'received' | 'returned', bigint>>(
+    `with charges as (select charge.id, body from payment_sandbox_objects as charge
+       join companies on companies.id = $1 and body ->> 'customer' = provider_customer_id
+       where kind = 'charge' and (body ->> 'paid')::boolean)
+     select coalesce(sum((body ->> 'amount')::bigint), 0)::bigint as received,
+       (coalesce(sum((body ->> 'amount_refunded')::bigint), 0) + (select coalesce(sum((body ->> 'amount')::bigint), 0)
+         from payment_sandbox_objects where kind = 'dispute' and body ->> 'status' = 'lost'
+           and body ->> 'charge' in (select charges.id from charges)))::bigint as returned
+     from charges`,
+    [id],
+  );
+  return [
+    ...differ('money received', Number(cash?.received), Number(money?.received)),
+    ...differ('money returned', Number(cash?.returned), Number(money?.returned)),
+    ...differ('money of the balance', Number(cash?.balance), model.settledMinor),
+  ];
+}
+
+/** Of so many events on their way one arrives in each delivery. */
+const HELD_OF = 6;
+
+const lists = () => ({ returns: [], won: [], others: new Set<string>(), lines: [] });
 
 const PLANS = [
   {

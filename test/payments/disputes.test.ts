@@ -216,6 +216,21 @@ describe('disputes', () => {
     expect(await disputeMails(companyId)).toEqual(['payment-dispute']);
   });
 
+  test('P-21 the signed event of an invoice for usage waits for reconciliation, which has its invoice', async () => {
+    const { charge } = await paidForUsage();
+    const opened = await dispute('', 'needs_response', { payment_intent: undefined, charge });
+    const signed = ['needs_response', 'lost'].map((status) => closed(opened, status));
+    const statuses = () => Promise.all(signed.map((event) => shop.payments.statusOf(event)));
+    for (const event of signed) await shop.payments.receive(event);
+    expect(await statuses()).toEqual(['DEFERRED', 'DEFERRED']);
+    await readDisputes(shop.parts);
+    expect(await statuses()).toEqual(['PROCESSED', 'DEFERRED']);
+    await dispute('', 'lost', { payment_intent: undefined, charge });
+    await readDisputes(shop.parts);
+    expect(await statuses()).toEqual(['PROCESSED', 'PROCESSED']);
+    await expectSound(database);
+  });
+
   test('P-21 one that the provider settles beforehand is lost if that returned the money, and closed if not', async () => {
     const { companyId, payment } = await bought();
     const opened = await dispute(payment, 'needs_response');

@@ -122,7 +122,12 @@ describe('a refund of a purchase', () => {
 });
 
 /** As reconciliation finds it: so much of the charge is refunded without the one that failed. */
-function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMinor: number): ProviderEvent {
+function failedRefund(
+  company: MadeCompany,
+  purchase: MadePurchase,
+  refundedMinor: number,
+  more: Record<string, unknown> = {},
+): ProviderEvent {
   const event = refundOf(company, purchase, 1_000);
   const object = {
     ...{
@@ -133,6 +138,7 @@ function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMino
     },
     ...{ payment_intent: purchase.paymentId, amount: 1_000 - refundedMinor, currency: 'usd' },
     ...{ refunded_in_all: refundedMinor, counted_at: RECORDED_AT + 90_000 },
+    ...more,
   };
   const payload = { ...event.payload, data: { object } };
   return { ...event, id: `${event.id}_failed`, type: 'charge.refund.updated', object, payload };
@@ -180,8 +186,30 @@ describe('credits of a pack that expire', () => {
       ['REFUND', -400n * CREDIT],
     ]);
     await expectSound(database, [refundsCheck]);
-    await payments.receive(failedRefund(company, purchase, 500));
+    const created = Math.floor(payments.clock.now() / 1_000);
+    await payments.receive(failedRefund(company, purchase, 500, { created }));
     expect(await payments.balance(company.id)).toBe(0n);
+    await expectSound(database, [refundsCheck]);
+  });
+
+  test('P-21 a refund that took nothing, as the credits had expired, returns none when it fails', async () => {
+    const { company, purchase } = await bought();
+    const at = () => Math.floor(payments.clock.now() / 1_000);
+    const early = at();
+    await payments.receive(refundOf(company, purchase, 300));
+    await pass(31);
+    await payments.receive(refundOf(company, purchase, 800));
+    const postings: [string, bigint][] = [
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['REFUND', -300n * CREDIT],
+      ['EXPIRY', -700n * CREDIT],
+    ];
+    await payments.receive(failedRefund(company, purchase, 300, { amount: 500, created: at() }));
+    expect(await payments.postings(company.id)).toEqual(postings);
+    await expectSound(database, [refundsCheck]);
+    const counted_at = RECORDED_AT + 90_001;
+    await payments.receive(failedRefund(company, purchase, 0, { amount: 300, created: early, counted_at }));
+    expect(await payments.postings(company.id)).toEqual([...postings, ['REFUND', 300n * CREDIT]]);
     await expectSound(database, [refundsCheck]);
   });
 

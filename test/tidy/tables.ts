@@ -491,6 +491,13 @@ export const tableExceptions: readonly TableException[] = [
     return { path: 'src/domain/payments/cash/corrections.ts', table, access: 'read', reason } as const;
   }),
   {
+    path: 'src/domain/payments/plan-grants.ts',
+    table: 'invoices',
+    access: 'read',
+    reason:
+      'the cash of a plan’s invoice has our id of it, and all invoices of a company are read in one statement',
+  },
+  {
     path: 'src/domain/matching/generator/company-index.ts',
     table: 'database_epoch',
     access: 'read',

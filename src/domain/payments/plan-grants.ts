@@ -55,20 +55,25 @@ export async function countedInvoices(
        coalesce(invoice.best_price_minor, greatest(1, invoice.amount_minor)) as "priceMinor",
        coalesce(invoice.best_credits_micro, invoice.credits_micro) as "creditsMicro",
        coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor",
-       ${ORDER_OF_INVOICE}
+       ${RETURNED_MINOR}, ${ORDER_OF_INVOICE}
      from plan_grants as invoice
      left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor from charge_refunds
        where source_kind = 'PLAN_GRANT' and company_id = $1 group by source_id) as refund
        on refund.source_id = invoice.provider_invoice_id
      where invoice.company_id = $1
      union all
-     select currency, amount_minor, 0, 0, 0, 0, 1, 0, 0, 0, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
+     select currency, amount_minor, 0, 0, 0, 0, 1, 0, 0, 0, null, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
      from balance_uses where company_id = $1
      order by "happenedAt", "numberInOrder", sequence`,
     [companyId],
   );
   return rows.map(afterRefunds);
 }
+
+/** What an invoice below zero added to the customer's balance. */
+export const RETURNED_MINOR = `case when invoice.lines_minor < 0 then (select -amount_minor from cash_entries
+    where source_kind = 'invoice' and account = 'balance' and step = '' and amount_minor < 0 and source_id = (
+      select id::text from invoices where provider_invoice_id = invoice.provider_invoice_id)) end as "returnedMinor"`;
 
 /** In the order of payment. What was paid from the balance comes last within a second: the balance may be of that second. */
 export const ORDER_OF_INVOICE = `coalesce(invoice.happened_at, invoice.created_at) as "happenedAt",
@@ -86,6 +91,8 @@ export interface StoredInvoice {
   readonly creditsMicro: bigint;
   readonly refundedMicro: bigint;
   readonly refundedMinor: bigint;
+  /** With taxes; null if it added nothing to the customer's balance. */
+  readonly returnedMinor: bigint | null;
 }
 
 export function afterRefunds(invoice: StoredInvoice): CountedInvoice {
@@ -100,6 +107,7 @@ export function afterRefunds(invoice: StoredInvoice): CountedInvoice {
     creditedMinor: invoice.creditedMinor,
     best: { priceMinor, creditsMicro },
     spentMinor,
+    returnedMinor: invoice.returnedMinor ?? -linesMinor,
   };
 }
 

@@ -92,7 +92,7 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
 export function countedMoney(
   movements: readonly LineMovement[],
   money: InvoiceMoney,
-): Omit<CountedInvoice, 'currency' | 'movedMicro' | 'spentMinor'> {
+): Omit<CountedInvoice, 'currency' | 'movedMicro' | 'spentMinor' | 'returnedMinor'> {
   const planned = movements.filter(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
   const linesMinor = planned.reduce((sum, { line }) => sum + line.netMinor, 0n);
   const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
@@ -125,6 +125,8 @@ export interface CountedInvoice {
   readonly best: Rate;
   /** For an invoice that is for no plan: what it took from the customer's balance. Otherwise omitted, or zero. */
   readonly spentMinor?: bigint;
+  /** For an invoice below zero: what it added to the customer's balance, with taxes. Omitted: as much as its lines. */
+  readonly returnedMinor?: bigint;
 }
 
 /**
@@ -141,7 +143,8 @@ export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
   const sums = new Map<string, { minor: bigint; best: Rate }>();
   const returned = new Map<string, { minor: bigint; micro: bigint }>();
   let [granted, moved, reached] = [0n, 0n, 0n];
-  for (const { currency, movedMicro, linesMinor, creditedMinor, best, spentMinor = 0n } of invoices) {
+  for (const { currency, movedMicro, linesMinor, creditedMinor, best, ...balance } of invoices) {
+    const { spentMinor = 0n, returnedMinor = -linesMinor } = balance;
     if (spentMinor > 0n) {
       const { minor, micro } = returned.get(currency) ?? { minor: 0n, micro: 0n };
       const spentMicro = minor > 0n ? (micro * spentMinor) / minor : 0n;
@@ -150,7 +153,7 @@ export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
     }
     if (movedMicro < 0n && linesMinor < 0n) {
       const { minor, micro } = returned.get(currency) ?? { minor: 0n, micro: 0n };
-      returned.set(currency, { minor: minor - linesMinor, micro: micro - movedMicro });
+      returned.set(currency, { minor: minor + returnedMinor, micro: micro - movedMicro });
     }
     const opening = sums.size === 0 ? creditedMinor : 0n;
     const sum = sums.get(currency) ?? { minor: opening, best: NO_RATE };

@@ -1,6 +1,11 @@
 import type { Statements } from '../../ports/database.ts';
 import { creditsOfMicro } from '../credits/ledger/credit-account.ts';
-import { afterRefunds, ORDER_OF_INVOICE, type StoredInvoice } from '../payments/plan-grants.ts';
+import {
+  afterRefunds,
+  ORDER_OF_INVOICE,
+  RETURNED_MINOR,
+  type StoredInvoice,
+} from '../payments/plan-grants.ts';
 import { grantedMicro } from '../payments/plan-lines.ts';
 import type { ComputedCheck } from './audit-check.ts';
 import { type Difference, lineOf } from './difference.ts';
@@ -125,7 +130,7 @@ const INVOICES = `with companies_of_page as (
     coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor",
     invoice.credits_micro as "postedMicro", coalesce(refund.taken, 0)::bigint as "takenMicro",
     line_micro as "lineMicro", recounted_micro as "recountedMicro", line_minor as "lineMinor",
-    best_price as "bestPriceMinor", best_credits as "bestCreditsMicro", ${ORDER_OF_INVOICE}
+    best_price as "bestPriceMinor", best_credits as "bestCreditsMicro", ${RETURNED_MINOR}, ${ORDER_OF_INVOICE}
   from plan_grants as invoice
   left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor,
       sum(coalesce(taken_micro, refunded_micro) + expired_micro) as taken from charge_refunds
@@ -135,6 +140,6 @@ const INVOICES = `with companies_of_page as (
   where invoice.company_id in (select company_id from companies_of_page)
   union all
   select company_id, provider_invoice_id, currency, amount_minor, 0, 0, 0, 0, 1, 0, 0, 0, credits_micro, 0,
-    null, null, null, null, null, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
+    null, null, null, null, null, null, happened_at, ${Number.MAX_SAFE_INTEGER}, 0
   from balance_uses where company_id in (select company_id from companies_of_page)
   order by "companyId", "happenedAt", "numberInOrder", sequence`;

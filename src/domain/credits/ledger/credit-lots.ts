@@ -258,6 +258,8 @@ interface LotOfSource {
   readonly label: string | null;
   /** What its expiry took; 0 before that. */
   readonly expiredMicro: bigint;
+  /** What returns of its payment took of it, before it expired. */
+  readonly takenBackMicro: bigint;
 }
 
 /** The lot of a posting; null if its credits never expire, or if there is no such posting. */
@@ -267,7 +269,8 @@ export async function findLotOf(
 ): Promise<LotOfSource | null> {
   const [row] = await statements.query<LotOfSource>(
     `select account_id as "accountId", version, expires_at as "expiresAt", subject, label,
-       coalesce(granted_at, posted.created_at) as "grantedAt", coalesce(expired_micro, 0) as "expiredMicro"
+       coalesce(granted_at, posted.created_at) as "grantedAt", coalesce(expired_micro, 0) as "expiredMicro",
+       taken_back_micro as "takenBackMicro"
      from credit_transactions as posted join credit_lots using (account_id, version)
      where source_kind = $1 and source_id = $2`,
     [sourceKind, sourceId],

@@ -44,7 +44,7 @@ export const disputeChanged: Effect = async (event, context) => {
   if (dispute === null) return { outcome: 'failed', reason: 'the dispute has no id, charge or amount' };
   const { transaction, now } = context;
   const found = await findCharge(asCharge(event), context);
-  if (found.outcome === 'not-yet') return found.because;
+  if (found.outcome === 'not-yet') return (await knownBefore(event, context, dispute)) ?? found.because;
   const { companyId, currency } = found.refunded;
   if (dispute.currency !== currency) {
     const reason = `dispute ${dispute.id} is in ${dispute.currency}, what was paid for costs ${currency}`;
@@ -112,6 +112,28 @@ function isNews({ status, statusAt }: KnownDispute, next: string, at: Date): boo
   if (status === 'won' && next === 'lost') return at > statusAt;
   if (status === 'warning_closed' && next === 'lost') return true;
   return !OVER.includes(status);
+}
+
+/**
+ * A signed event does not name the invoice that was paid, so an invoice for usage is found only by what reconciliation
+ * reads. Null until that has recorded this status, or a later one.
+ */
+async function knownBefore(
+  event: StoredPaymentEvent,
+  { transaction }: EffectContext,
+  { id, status }: Dispute,
+): Promise<EffectOutcome | null> {
+  const [known] = await transaction.query<KnownDispute & { readonly companyId: string }>(
+    `select status, coalesce(status_at, opened_at) as "statusAt", company_id as "companyId" from payment_disputes
+     where dispute_id = $1`,
+    [id],
+  );
+  if (known === undefined || isNews(known, status, event.happenedAt)) return null;
+  return {
+    outcome: 'applied',
+    did: `dispute ${id} is ${known.status} already`,
+    companyId: known.companyId,
+  };
 }
 
 /** The same status, reported again: what was reported in between and comes later does not replace it. */
@@ -258,7 +280,12 @@ export const refundFailed: Effect = async (event, context) => {
   const known = await transaction.query('select 1 from failed_refunds where refund_id = $1', [refundId]);
   if (known.length > 0)
     return { outcome: 'applied', did: `refund ${refundId} was counted before`, companyId };
-  const count = { eventId: event.id, countedMinor: leftMinor, countedAt };
+  const count = {
+    eventId: event.id,
+    countedMinor: leftMinor,
+    countedAt,
+    refundedAt: momentIn(object.created),
+  };
   const lowered = await countRefunds(context, chargeId, found.refunded, count);
   const amountMinor = minorIn(object.amount) ?? 0n;
   const reason = textIn(object.failure_reason, 100);

@@ -147,6 +147,8 @@ interface Count {
   readonly eventId: string;
   readonly countedMinor: bigint;
   readonly countedAt: Date;
+  /** When the refund that failed was made. */
+  readonly refundedAt: Date | null;
 }
 
 /**
@@ -184,20 +186,47 @@ export async function countRefunds(
     await takeCredits(context, chargeId, refunded, dueMicro, given);
     return none;
   }
-  return await toReturn(context, chargeId, refunded, soFar, dueMicro);
+  const firstMicro = await takenWith(context, refunded, count.refundedAt);
+  return await toReturn(context, chargeId, refunded, soFar, dueMicro, firstMicro);
 }
 
-/** Expired credits were not taken, so they are not returned either. Credits that were taken are returned first. */
+/**
+ * Once the credits of a payment have expired, its refunds take those first. So of such a refund, what was taken after that
+ * is returned first, then what had expired, and last what earlier refunds took. Null for an earlier refund: all it took.
+ */
+async function takenWith(
+  { transaction }: EffectContext,
+  { kind, id }: Refunded,
+  refundedAt: Date | null,
+): Promise<bigint | null> {
+  const grant = grantOf({ kind, id });
+  const lot = grant === null ? null : await findLotOf(transaction, grant);
+  if (lot === null || refundedAt === null || refundedAt < lot.expiresAt) return null;
+  const [sum] = await transaction.query<{ micro: bigint }>(
+    `select coalesce(sum(coalesce(taken_micro, refunded_micro)), 0)::bigint as micro from charge_refunds
+     where source_kind = $1 and source_id = $2`,
+    [kind, id],
+  );
+  const laterMicro = (sum?.micro ?? 0n) - lot.takenBackMicro;
+  return laterMicro > 0n ? laterMicro : 0n;
+}
+
+/**
+ * Expired credits were not taken, so they are not returned either. Credits that were taken are returned first; `firstMicro`
+ * are so many of them, and the others come last.
+ */
 async function toReturn(
   context: EffectContext,
   chargeId: string,
   refunded: Refunded,
   { takenMicro, expiredMicro }: ReturnedRow,
   dueMicro: bigint,
+  firstMicro: bigint | null = null,
 ): Promise<ReturnedCredits> {
   const contra = contraOf(refunded.kind);
   if (dueMicro >= 0n) return { returnedMicro: 0n, contra, expires: null };
-  const overMicro = -dueMicro > takenMicro ? -dueMicro - takenMicro : 0n;
+  const untilMicro = firstMicro !== null && firstMicro < takenMicro ? firstMicro : takenMicro;
+  const overMicro = -dueMicro > untilMicro ? -dueMicro - untilMicro : 0n;
   const notTakenMicro = overMicro < expiredMicro ? overMicro : expiredMicro;
   const returnedMicro = -dueMicro - notTakenMicro;
   await context.transaction.query(
