@@ -79,7 +79,6 @@ export interface RerateParts {
   readonly log: Log;
 }
 
-/** Their accounts are locked together, so few. */
 const CALLS_AT_ONCE = 50;
 
 /** Gives back the differences of at most `most` calls. True if there are none left. */
@@ -95,9 +94,7 @@ export async function rerateCalls(
     const calls: readonly RatedCall[] = await listRated(database, filter, after);
     if (calls.length === 0) return true;
     after = calls.at(-1)?.id ?? null;
-    for (const ofCompany of Map.groupBy(calls, ({ companyId }) => companyId).values()) {
-      await giveBack(parts, ofCompany, new Date(clock.now()));
-    }
+    await giveBack(parts, calls, new Date(clock.now()));
   }
   return false;
 }
@@ -110,7 +107,7 @@ async function listRated(
 ): Promise<readonly RatedCall[]> {
   const { sql, values } = differences(filter, after);
   return await statements.query<RatedCall>(
-    `select id, company_id as "companyId", new_price_id as "priceId", given::bigint as "givenMicro"
+    `select id, new_price_id as "priceId", given::bigint as "givenMicro"
      from (${sql}) as calls where given > 0 order by id limit ${CALLS_AT_ONCE}`,
     values,
   );
@@ -118,28 +115,25 @@ async function listRated(
 
 interface RatedCall {
   readonly id: string;
-  readonly companyId: string;
   readonly priceId: string;
   readonly givenMicro: bigint;
 }
 
+/** Each in its own transaction: those of several users would lock their accounts in another order than charges do. */
 async function giveBack(
   { database, jobQueue, sharedState, secrets, log }: RerateParts,
   calls: readonly RatedCall[],
   now: Date,
 ): Promise<void> {
-  const levels = await database.transaction(async (transaction) => {
-    const changed = new Map<string, AccountLevel>();
-    for (const { id: callId, givenMicro: creditsMicro, priceId } of calls) {
-      const reason = `priced again at price ${priceId}`;
-      const made = { id: secrets.newId(), callId, creditsMicro, reason, priceId, now };
-      const done = await correctCharge(transaction, jobQueue, made);
-      if (done.outcome === 'corrected') changed.set(done.level.accountId, done.level);
-      if (done.outcome === 'refused') log.warn('a call keeps its charge', { callId, problem: done.problem });
-    }
-    return [...changed.values()];
-  });
-  for (const level of levels) await publishLevel(sharedState, level, log);
+  const changed = new Map<string, AccountLevel>();
+  for (const { id: callId, givenMicro: creditsMicro, priceId } of calls) {
+    const reason = `priced again at price ${priceId}`;
+    const made = { id: secrets.newId(), callId, creditsMicro, reason, priceId, now };
+    const done = await database.transaction((transaction) => correctCharge(transaction, jobQueue, made));
+    if (done.outcome === 'corrected') changed.set(done.level.accountId, done.level);
+    if (done.outcome === 'refused') log.warn('a call keeps its charge', { callId, problem: done.problem });
+  }
+  for (const level of changed.values()) await publishLevel(sharedState, level, log);
 }
 
 /**
