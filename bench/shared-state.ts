@@ -52,9 +52,9 @@ function claimsOf(entry: string): Claim[] {
   ];
 }
 
-function settlementsOf(entry: string, windowStart: number): Settlement[] {
+function settlementsOf(entry: string, bucket: number): Settlement[] {
   return [
-    { kind: 'window', name: 'tokens', windowStart, delta: -100 },
+    { kind: 'window', name: 'tokens', bucket, delta: -100 },
     { kind: 'release', name: 'in-flight', entry },
     { kind: 'release', name: 'credits', entry },
   ];
@@ -80,7 +80,7 @@ function pairsOn(label: string, state: SharedState): Way {
       const { tag, entry } = nextCall();
       const reserved = await state.reserve(tag, claimsOf(entry));
       if (reserved.outcome !== 'reserved') throw new Error(`a reservation was ${reserved.outcome}`);
-      await state.settle(tag, settlementsOf(entry, reserved.limitStates[1]?.windowStart ?? 0));
+      await state.settle(tag, settlementsOf(entry, reserved.limitStates[1]?.bucket ?? 0));
     },
   };
 }

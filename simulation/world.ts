@@ -62,8 +62,8 @@ export interface World {
   readonly running: Set<RunningUpstream>;
   /** Calls whose provider has answered to the end. */
   readonly answered: Set<number>;
-  /** When the running window of a key's requests began, by the server's clock, and how many calls were admitted since. */
-  readonly windows: Map<string, { readonly startMs: number; count: number }>;
+  /** When the calls of a key reached the provider in the last minute, by the key's id. */
+  readonly begunAtMs: Map<string, number[]>;
   deliveries: { readonly how: 'lost' | 'late' | 'twice'; readonly percent: number } | null;
   isProviderUnavailable: boolean;
   /** Until then a call may be refused because something is in trouble, or was a moment ago. */
@@ -156,14 +156,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
       ...inner,
       async reserve(tag, claims) {
         note(tag, claims);
-        const reservation = await inner.reserve(tag, claims);
-        if (reservation.outcome !== 'reserved') return reservation;
-        for (const [at, { name }] of claims.entries()) {
-          const startMs = reservation.limitStates[at]?.windowStart ?? 0;
-          if (!name.startsWith('rpm ') || world.windows.get(name)?.startMs === startMs) continue;
-          world.windows.set(name, { startMs, count: 0 });
-        }
-        return reservation;
+        return await inner.reserve(tag, claims);
       },
     };
   }
@@ -175,7 +168,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     calls: new Map(),
     running: new Set(),
     answered: new Set(),
-    windows: new Map(),
+    begunAtMs: new Map(),
     lives: base.companies.slice(-2).map(({ id, customer }) => ({
       ...{ companyId: id, customer, subscription: null, givenMinor: 0n },
     })),
@@ -282,10 +275,11 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
 }
 
 /** With the process that has the embedded parts ends its child, and what was in its memory. */
-function endEmbedded({ processes, scheduler, state }: World): void {
+function endEmbedded({ processes, scheduler, state, begunAtMs }: World): void {
   const child = processes[PLATFORM];
   if (child != null) scheduler.kill(child.owner);
   state.flush();
+  begunAtMs.clear();
 }
 
 /** What a process says is a part of the trace, from warnings on. */
@@ -297,6 +291,10 @@ function tracedLog(name: string, trace: (line: string) => void): Log {
   const log: Log = { debug() {}, info() {}, warn: write, error: write, with: () => log };
   return log;
 }
+
+const MINUTE_MS = 60_000;
+/** A call reaches the provider at most so long after it was admitted. */
+const ADMITTED_WITHIN_MS = 2_000;
 
 /** A call has reached the provider, so it was admitted. */
 function begun(world: World, running: RunningUpstream): void {
@@ -315,13 +313,13 @@ function begun(world: World, running: RunningUpstream): void {
       `${count} calls of a key run at once, its limit is ${key.callsInFlight}`,
     );
   }
-  const window = world.windows.get(`rpm ${key.id}`);
-  if (window === undefined) return;
-  window.count += 1;
-  // One that was admitted at the end of the window before may begin in this one.
-  if (window.count > key.requestsPerMinute + 1) {
+  const nowMs = world.scheduler.nowMs();
+  const known = world.begunAtMs.get(key.id) ?? [];
+  const inAMinute = [...known.filter((atMs) => atMs > nowMs - MINUTE_MS + ADMITTED_WITHIN_MS), nowMs];
+  world.begunAtMs.set(key.id, inAMinute);
+  if (inAMinute.length > key.requestsPerMinute) {
     world.violation ??= new Violation(
-      `${window.count} calls of a key in a minute, its limit is ${key.requestsPerMinute}`,
+      `${inAMinute.length} calls of a key in a minute, its limit is ${key.requestsPerMinute}`,
     );
   }
 }
@@ -382,6 +380,7 @@ function deskOf(fetch: (request: Request) => Promise<Response>): ProviderDesk {
 export function excuse(world: World, forMs: number): void {
   world.excusedUntilMs = Math.max(world.excusedUntilMs, world.scheduler.nowMs() + forMs + RESTORE_MS);
   world.books.excuse();
+  world.begunAtMs.clear();
 }
 
 export function trouble(world: World, forMs: number): void {

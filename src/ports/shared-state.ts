@@ -40,14 +40,16 @@ export interface SharedState {
 }
 
 /**
- * `window`: at most `limit` units in `windowMs`. A window begins with the first claim after the last one ended.
+ * `window`: at most `limit` units in any span of `windowMs`, counted in buckets of a sixtieth of it. Every claim of a name
+ * has the same `windowMs`. Units that are claimed ahead are used later, within `aheadMs` of the claim (0 by default).
+ * Nothing that is claimed ahead delays the time at which units leave that were claimed without it.
  * `held`: entries that last until `release` or until `ttlMs` is over. `fits` admits an entry if the sum including it is
  * within the limit, `room` if the sum before it is below the limit.
  * `held-many`: `count` new entries of `amount` each under the rule `fits`, all or none. They are named
  * `${entry}-0` and so on, and are released one by one.
  */
 export type Claim =
-  | { kind: 'window'; name: string; amount: number; limit: number; windowMs: number }
+  | { kind: 'window'; name: string; amount: number; limit: number; windowMs: number; aheadMs?: number }
   | {
       kind: 'held';
       name: string;
@@ -67,6 +69,9 @@ export type Claim =
       limit: number | LevelLimit;
     };
 
+/** How many buckets a window has: a bucket of a minute is a second. */
+export const WINDOW_BUCKETS = 60;
+
 /** A level that was set before and is not older than `maxAgeMs`, and a number besides; 0 by default. */
 export interface LevelLimit {
   level: string;
@@ -77,8 +82,9 @@ export interface LevelLimit {
 export type Reservation =
   | { outcome: 'reserved'; limitStates: readonly LimitState[] }
   /**
-   * `refusedBy` is the index of the claim. `retryAfterMs` is exact for windows if nothing else is claimed meanwhile; null
-   * if waiting does not help: for `held`, and for an amount above the whole limit.
+   * `refusedBy` is the index of the claim. `retryAfterMs` is exact for windows if nothing else is claimed meanwhile: then
+   * every window of the call has room, and a millisecond earlier one has not. Null if waiting does not help: for `held`, and
+   * for an amount above the whole limit.
    */
   | { outcome: 'refused'; refusedBy: number; retryAfterMs: number | null; limitStates: readonly LimitState[] }
   /**
@@ -91,17 +97,19 @@ export type Reservation =
 export interface LimitState {
   readonly limit: number;
   readonly used: number;
-  /** When the window began, by the server's clock: `settle` needs it. 0 for `held`. */
-  readonly windowStart: number;
-  /** Time until the window ends; 0 for `held`. Without a running window all three are 0. */
+  /** The newest bucket of the window, which counts a claim that was reserved: `settle` needs it. 0 for `held`. */
+  readonly bucket: number;
+  /** Time until nothing of the window is used; 0 for `held`. If nothing is counted all three are 0. */
   readonly resetMs: number;
 }
 
 export type Settlement =
   /** What follows is applied only while the value `name` is this one. In a cluster it always is: values have other slots. */
   | { kind: 'while'; name: string; value: string }
-  /** Adds `delta` (may be negative; the count does not go below 0) if that window is still the running one. */
-  | { kind: 'window'; name: string; windowStart: number; delta: number }
+  /** Adds `delta` (may be negative; the bucket does not go below 0) if that bucket is still in the window. */
+  | { kind: 'window'; name: string; bucket: number; delta: number }
+  /** Removes all that a window has counted. */
+  | { kind: 'clear'; name: string }
   /** Extends a held entry to `ttlMs` from now. Adds it again if it has expired or was lost. */
   | { kind: 'renew'; name: string; entry: string; amount: number; ttlMs: number }
   | { kind: 'release'; name: string; entry: string }

@@ -650,7 +650,7 @@ describe('G-29 a hold that never ends', () => {
     createReservation({
       ...{ state: sharedState, sharedState, tag: 'acme', clock, isCountedAhead: false, places: [] },
       credits: [{ name: BALANCE_LEVEL, entry: 'endless', amount: 500 }],
-      estimate: { name: 'tokens', windowStart: 0, counted: 0, own: 0, companys: null },
+      estimate: { name: 'tokens', bucket: 0, counted: 0, own: 0, companys: null },
       ...{ noteUnsettled: () => {}, onReleased: () => {} },
       settleTogether: (state, tag, settlements) => state.settle(tag, settlements),
       running: { add: () => {}, remove: () => {} },

@@ -26,6 +26,10 @@ export function checkClaims(tag: string, claims: readonly Claim[]): void {
     if (claim.kind === 'window') {
       checkWhole(claim.name, 'limit', claim.limit);
       checkDuration(claim.name, 'windowMs', claim.windowMs);
+      checkAmount(claim.name, 'aheadMs', claim.aheadMs ?? 0);
+      if ((claim.aheadMs ?? 0) > claim.windowMs) {
+        refuse(`"${claim.name}" is claimed ${claim.aheadMs} ms ahead: at most its windowMs is allowed.`);
+      }
     } else {
       checkName('an entry', claim.entry);
       checkDuration(claim.name, 'ttlMs', claim.ttlMs, MAX_HELD_MS);
@@ -73,7 +77,7 @@ export function checkSettlements(tag: string, settlements: readonly Settlement[]
           refuse(`The value of "${settlement.name}" is not a string: give a string.`);
         break;
       case 'window':
-        checkAmount(settlement.name, 'windowStart', settlement.windowStart);
+        checkAmount(settlement.name, 'bucket', settlement.bucket);
         checkWhole(settlement.name, 'delta', settlement.delta);
         break;
       case 'renew':

@@ -96,12 +96,7 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     },
     async forgive(kind, account) {
       const tag = tagOf(kind, 'account', account);
-      // Reserves nothing: an amount of 0 only reads the window.
-      const looked = await reserve(tag, windowOf(kind, 'account', 0));
-      const limitState = looked.outcome === 'level-unknown' ? undefined : looked.limitStates[0];
-      if (limitState === undefined || limitState.used === 0) return;
-      const { windowStart, used } = limitState;
-      const settlement = { kind: 'window', name: 'attempts', windowStart, delta: -used } as const;
+      const settlement = { kind: 'clear', name: 'attempts' } as const;
       await sharedState.settle(tag, [settlement]).catch(() => ownState.settle(tag, [settlement]));
     },
   };

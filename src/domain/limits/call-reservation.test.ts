@@ -4,8 +4,8 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
 import { createSettleTogether, createUnsettledNotice } from './call-reservation.ts';
 
-const tokens = (name: string, delta: number, windowStart = 1) =>
-  ({ kind: 'window', name, windowStart, delta }) as const;
+const tokens = (name: string, delta: number, bucket = 1) =>
+  ({ kind: 'window', name, bucket, delta }) as const;
 const release = (entry: string) => ({ kind: 'release', name: 'calls', entry }) as const;
 
 function given(fails = false) {

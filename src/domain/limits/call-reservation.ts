@@ -35,14 +35,14 @@ interface ReservationParts {
   readonly isCountedAhead: boolean;
   readonly estimate: {
     readonly name: string;
-    readonly windowStart: number;
-    /** The tokens counted for it in the window. */
+    readonly bucket: number;
+    /** The tokens counted for it in the bucket. */
     readonly counted: number;
     /** The estimate, which stays if the actual usage is unknown. */
     readonly own: number;
-    /** The window of the company's tokens, which counts the same; null if there is no ceiling. */
-    readonly companys: { readonly name: string; readonly windowStart: number } | null;
-    /** Called with the correction of the window. */
+    /** The bucket of the company's tokens, which counts the same; null if there is no ceiling. */
+    readonly companys: { readonly name: string; readonly bucket: number } | null;
+    /** Called with the correction of the bucket. */
     readonly onCorrected?: ((delta: number) => void) | undefined;
   };
   readonly clock: Clock;
@@ -89,9 +89,9 @@ class HeldReservation implements CallReservation, HoldingCall {
   end(tokens: number | null, levels: readonly HeldLevel[] | Promise<readonly HeldLevel[]>): Promise<void> {
     const { credits, estimate, isCountedAhead } = this.#parts;
     const once: Settlement[] = [];
-    const { name, windowStart, counted, own, companys } = estimate;
+    const { name, bucket, counted, own, companys } = estimate;
     const delta = (tokens ?? own) - counted;
-    if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
+    if (delta !== 0) once.push({ kind: 'window', name, bucket, delta });
     if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
     estimate.onCorrected?.(delta);
     const repeatable: Settlement[] = this.#places.map(released);
@@ -125,7 +125,7 @@ class HeldReservation implements CallReservation, HoldingCall {
     this.#parts.running.remove(this.#parts.tag, this);
   }
 
-  /** Releases and levels may be sent twice, corrections of a window may not. */
+  /** Releases and levels may be sent twice, corrections of a bucket may not. */
   #giveBack(once: readonly Settlement[], repeatable: readonly Settlement[]): Promise<void> {
     const { state, sharedState } = this.#parts;
     const all = once.length === 0 ? repeatable : [...once, ...repeatable];
@@ -255,7 +255,7 @@ function levelsToKeep(settlements: readonly Settlement[]): readonly Settlement[]
   return settlements.flatMap((one) => (one.kind === 'level' ? [{ ...one, replaces: null }] : []));
 }
 
-/** Corrections of the same window are added up, and only the newest version of each level is sent. */
+/** Corrections of the same bucket are added up, and only the newest version of each level is sent. */
 function addSettlement(settlements: Settlement[], settlement: Settlement): void {
   if (settlement.kind === 'level') {
     const at = settlements.findIndex(({ kind, name }) => kind === 'level' && name === settlement.name);
@@ -268,9 +268,7 @@ function addSettlement(settlements: Settlement[], settlement: Settlement): void 
   if (settlement.kind === 'window') {
     const at = settlements.findIndex(
       (other) =>
-        other.kind === 'window' &&
-        other.name === settlement.name &&
-        other.windowStart === settlement.windowStart,
+        other.kind === 'window' && other.name === settlement.name && other.bucket === settlement.bucket,
     );
     const same = settlements[at];
     if (same?.kind === 'window') {

@@ -125,8 +125,9 @@ export function keyClaims(
 
 export const NO_LIMIT = 2 ** 52;
 
-export function windowClaim(name: string, limit: number, amount: number): Claim {
-  return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
+/** `aheadMs`: for so long the units may be used after they were counted. */
+export function windowClaim(name: string, limit: number, amount: number, aheadMs = 0): Claim {
+  return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS, aheadMs };
 }
 
 /** Held entries expire if their process dies. Those of running calls are renewed three times per lifetime. */

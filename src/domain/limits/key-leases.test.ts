@@ -114,7 +114,9 @@ describe('calls that come fast are counted ahead', () => {
       const outcome = await call(undefined, KEY, 60 + (n % 50));
       if (outcome?.outcome !== 'admitted') throw new Error('refused');
       const { requests, tokens } = outcome.allowances;
-      expect(requests).toEqual({ limit: 100_000, remaining: 100_000 - n, resetMs: 60_000 });
+      // What is counted ahead may be used a second later, and its bucket takes more for another second.
+      const resetMs = n <= 2 ? 60_000 : 62_000;
+      expect(requests).toEqual({ limit: 100_000, remaining: 100_000 - n, resetMs });
       expect(tokens.remaining).toBe(10_000_000 - used - (60 + (n % 50)));
       const real = n % 7 === 0 ? null : n % 13;
       await outcome.reservation.end(real, []);
@@ -151,7 +153,7 @@ describe('calls that come fast are counted ahead', () => {
     expect(steps() - stepsBefore).toBeLessThan(60);
   });
 
-  test('unused capacity is returned within 200 ms, and ends with its window', async () => {
+  test('unused capacity is returned within 200 ms, and what was used leaves the window a minute later', async () => {
     const { call, clock, usage } = given();
     for (let n = 0; n < 30; n += 1) await call();
     const before = await usage();
@@ -163,12 +165,9 @@ describe('calls that come fast are counted ahead', () => {
       inFlight: 30,
       credits: expect.any(Number),
     });
-    await clock.advance(59_700);
-    for (let n = 0; n < 30; n += 1) await call();
-    await clock.advance(100);
-    // A new minute: nothing of what was counted in the last one is handed out.
-    const outcome = await call();
-    expect(outcome).toMatchObject({ allowances: { requests: { remaining: 99_999, resetMs: 60_000 } } });
+    await clock.advance(61_800);
+    expect(await usage()).toMatchObject({ requests: 0, tokens: 0 });
+    expect(await call()).toMatchObject({ allowances: { requests: { remaining: 99_999, resetMs: 60_000 } } });
   });
 
   test('slow calls, larger ones, changed limits and the counters of a single process use no lease', async () => {

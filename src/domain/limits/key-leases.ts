@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { CreditHold, KeyLimits } from './claims.ts';
+import { type CreditHold, type KeyLimits, MINUTE_MS } from './claims.ts';
 import {
   FEW_CALLS,
   fitsInto,
@@ -27,7 +27,7 @@ interface KeyLeases {
    */
   admitted(call: SingleCall): UnusedCounts;
   /** A call of the key has ended and its tokens were corrected by this amount. Used for the remaining limit in headers. */
-  corrected(keyId: string, windowStart: number, delta: number): void;
+  corrected(keyId: string, bucket: number, delta: number): void;
 }
 
 interface KeyLeasesParts {
@@ -48,7 +48,10 @@ interface KeyState {
   notBeforeMs: number;
 }
 
-/** Unused places are returned after this time. For as long a call may pass although the balance has run out meanwhile. */
+/**
+ * Nothing is handed out after this time, and the rest is returned. For as long a call may pass although the balance has run
+ * out meanwhile.
+ */
 const KEPT_MS = 200;
 /** The same for a small lease, for keys with infrequent calls. */
 const FEW_KEPT_MS = 1_000;
@@ -62,8 +65,8 @@ const REFILL_AT = 1 / 2;
  * One step of shared state per call would be a fifth of the cost of a call, and a server has a limited number of steps. So
  * from a key's second call within a second on, while it is far from every limit, a process counts some of its calls ahead in
  * one step: their requests, tokens, calls in flight and credits. The next lease is taken while the current one is in use, so
- * no call waits for shared state. Calls counted ahead are counted for all processes, so a limit is never exceeded. Near a
- * limit, or if the key has a monthly limit, every call is counted singly. An idle lease withholds at most its size for
+ * no call waits for shared state. Calls counted ahead are counted for all processes, and until a minute after the lease
+ * ends, so no minute exceeds a limit. Near a limit, or if the key has a monthly limit, every call is counted singly. An idle lease withholds at most its size for
  * 200 ms, or 4 calls for a second, from other processes.
  */
 export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts): KeyLeases {
@@ -102,21 +105,23 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     state.isTaking = true;
     state.missed = 0;
     const entry = `lease-${call.callId}`;
-    const askedAtMs = clock.now();
+    const keptMs = size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS;
+    // Before shared state counts it: the lease ends here before it may no longer be used there.
+    const askedAtMs = clock.uptimeMs();
     try {
       const reservation = await sharedState.reserve(
         call.key.companyId,
-        leaseClaims(call.key, hold, entry, size),
+        leaseClaims(call.key, hold, entry, size, keptMs),
       );
       if (reservation.outcome !== 'reserved') {
         state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
         return;
       }
-      const lease = leaseOf(call.key, hold, size, entry, askedAtMs, reservation);
+      const lease = leaseOf(call.key, hold, size, entry, { askedAtMs, keptMs }, reservation);
       lease.tokensUsed += state.missed;
       if (state.lease === null) state.lease = lease;
       else state.next = lease;
-      clock.after(size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS, () => drop(state, lease));
+      clock.after(Math.max(0, lease.untilMs - clock.uptimeMs()), () => drop(state, lease));
     } catch {
       // The call itself detects and reports that shared state is unavailable.
       state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
@@ -137,14 +142,21 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     if (settlements.length > 0) sharedState.settle(lease.limits.companyId, settlements).catch(() => {});
   }
 
+  /** Its timer may be late. */
+  function currentLease(state: KeyState, nowMs: number): Lease | null {
+    while (state.lease !== null && nowMs >= state.lease.untilMs) drop(state, state.lease);
+    return state.lease;
+  }
+
   return {
     take(key, callId, tokens, holds) {
       const state = states.get(key.id);
-      const lease = state?.lease;
-      if (state === undefined || lease === undefined || lease === null || isAlone()) return null;
-      if (!fitsInto(lease, key, tokens, holds) || clock.now() >= lease.endsAtMs) return null;
+      if (state === undefined || state.lease === null || isAlone()) return null;
+      const nowMs = clock.uptimeMs();
+      const lease = currentLease(state, nowMs);
+      if (lease === null || !fitsInto(lease, key, tokens, holds)) return null;
       state.counted.add();
-      const slot = slotOf(lease, tokens, clock.now());
+      const slot = slotOf(lease, tokens, nowMs);
       lease.next += 1;
       const left = lease.size.count - lease.next;
       if (left <= lease.size.count * REFILL_AT && state.next === null) {
@@ -164,12 +176,13 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       prefetch(state, call);
       return NOTHING_UNUSED;
     },
-    corrected(keyId, windowStart, delta) {
+    corrected(keyId, bucket, delta) {
       const state = states.get(keyId);
       if (state === undefined) return;
       if (state.isTaking) state.missed += delta;
-      if (state.lease?.windowStart === windowStart) state.lease.tokensUsed += delta;
-      if (state.next?.windowStart === windowStart) state.next.tokensUsed += delta;
+      for (const lease of [state.lease, state.next]) {
+        if (lease !== null && lease.bucket < bucket + MINUTE_MS) lease.tokensUsed += delta;
+      }
     },
   };
 }

@@ -14,7 +14,7 @@ export interface Slot {
   readonly entry: string;
   /** The tokens counted for it; a call that uses it needs no more. */
   readonly tokens: number;
-  readonly windowStart: number;
+  readonly bucket: number;
   readonly requestsUsed: number;
   readonly tokensUsed: number;
   readonly resetMs: number;
@@ -31,12 +31,14 @@ export interface Lease {
   readonly hold: CreditHold;
   readonly size: LeaseSize;
   readonly entry: string;
-  readonly windowStart: number;
-  readonly requestsWindow: number;
+  readonly bucket: number;
+  readonly requestsBucket: number;
   requestsUsed: number;
   tokensUsed: number;
-  /** By this process's clock, a little early. */
-  readonly endsAtMs: number;
+  /** No call is handed out later, by this process's uptime: shared state counts it until a minute after this. */
+  readonly untilMs: number;
+  /** When the windows are unused again, by this process's uptime, a little early. */
+  readonly resetAtMs: number;
   /** The allowances that shared state returned. They determine the size of the next lease. */
   readonly reservation: Reservation;
   next: number;
@@ -96,13 +98,19 @@ export function sizeOfLease(
 }
 
 /** In the order of the holds and the key's claims, as for a single call. */
-export function leaseClaims(key: KeyLimits, hold: CreditHold, entry: string, size: LeaseSize): Claim[] {
+export function leaseClaims(
+  key: KeyLimits,
+  hold: CreditHold,
+  entry: string,
+  size: LeaseSize,
+  keptMs: number,
+): Claim[] {
   const { count, tokensEach, creditsEach } = size;
   const many = { kind: 'held-many', entry, count, ttlMs: HELD_MS } as const;
   const claims: Claim[] = [
     { ...many, name: hold.name, amount: creditsEach, limit: { level: hold.level, maxAgeMs: hold.maxAgeMs } },
-    windowClaim(requestsName(key), key.requestsPerMinute, count),
-    windowClaim(tokensName(key), key.tokensPerMinute, count * tokensEach),
+    windowClaim(requestsName(key), key.requestsPerMinute, count, keptMs),
+    windowClaim(tokensName(key), key.tokensPerMinute, count * tokensEach, keptMs),
   ];
   const limit = key.maxCallsInFlight;
   if (limit !== null) claims.push({ ...many, name: inFlightName(key), amount: 1, limit });
@@ -114,21 +122,22 @@ export function leaseOf(
   hold: CreditHold,
   size: LeaseSize,
   entry: string,
-  askedAtMs: number,
+  { askedAtMs, keptMs }: { readonly askedAtMs: number; readonly keptMs: number },
   reservation: Extract<Reservation, { outcome: 'reserved' }>,
 ): Lease {
   const [, requests, tokens] = reservation.limitStates;
-  const resetMs = Math.min(requests?.resetMs ?? 0, tokens?.resetMs ?? 0);
+  const resetMs = Math.max(requests?.resetMs ?? 0, tokens?.resetMs ?? 0);
   return {
     limits,
     hold,
     size,
     entry,
-    windowStart: tokens?.windowStart ?? 0,
-    requestsWindow: requests?.windowStart ?? 0,
+    bucket: tokens?.bucket ?? 0,
+    requestsBucket: requests?.bucket ?? 0,
     requestsUsed: requests?.used ?? 0,
     tokensUsed: tokens?.used ?? 0,
-    endsAtMs: askedAtMs + resetMs,
+    untilMs: askedAtMs + keptMs,
+    resetAtMs: askedAtMs + resetMs,
     reservation,
     next: 0,
   };
@@ -155,12 +164,9 @@ export function fitsInto(
 }
 
 /** A call that did not fit was counted besides. */
-export function passedBy(leases: readonly Lease[], { tokens, holds, reservation }: SingleCall): UnusedCounts {
-  if (reservation.outcome !== 'reserved') return NOTHING_UNUSED;
+export function passedBy(leases: readonly Lease[], { tokens }: SingleCall): UnusedCounts {
   const unused = { requests: 0, tokens: 0 };
   for (const lease of leases) {
-    // Nothing is left of a window that has ended.
-    if (reservation.limitStates[holds.length]?.windowStart !== lease.requestsWindow) continue;
     lease.requestsUsed += 1;
     lease.tokensUsed += tokens;
     const left = lease.size.count - lease.next;
@@ -171,32 +177,24 @@ export function passedBy(leases: readonly Lease[], { tokens, holds, reservation 
 }
 
 export function slotOf(lease: Lease, tokens: number, nowMs: number): Slot {
-  const { size, entry, next, windowStart, endsAtMs } = lease;
+  const { size, entry, next, bucket, resetAtMs } = lease;
   const after = size.count - next - 1;
   return {
     entry: `${entry}-${next}`,
     tokens: size.tokensEach,
-    windowStart,
+    bucket,
     requestsUsed: lease.requestsUsed - after,
     tokensUsed: lease.tokensUsed - after * size.tokensEach - (size.tokensEach - tokens),
-    resetMs: endsAtMs - nowMs,
+    resetMs: resetAtMs - nowMs,
   };
 }
 
-export function leftOf({
-  limits,
-  hold,
-  size,
-  entry,
-  next,
-  windowStart,
-  requestsWindow,
-}: Lease): Settlement[] {
+export function leftOf({ limits, hold, size, entry, next, bucket, requestsBucket }: Lease): Settlement[] {
   const left = size.count - next;
   if (left === 0) return [];
   const settlements: Settlement[] = [
-    { kind: 'window', name: requestsName(limits), windowStart: requestsWindow, delta: -left },
-    { kind: 'window', name: tokensName(limits), windowStart, delta: -left * size.tokensEach },
+    { kind: 'window', name: requestsName(limits), bucket: requestsBucket, delta: -left },
+    { kind: 'window', name: tokensName(limits), bucket, delta: -left * size.tokensEach },
   ];
   for (let at = next; at < size.count; at += 1) {
     settlements.push({ kind: 'release', name: hold.name, entry: `${entry}-${at}` });

@@ -95,7 +95,56 @@ describe('limits of keys and addresses', () => {
       expect(admitted).toMatchObject({ outcome: 'admitted', allowances: { tokens: { remaining: 0 } } });
     });
 
-    test('G-40 real usage replaces the estimate, in the same window only', async () => {
+    test('G-40 calls at the end of a minute and the beginning of the next do not pass twice the limit together', async () => {
+      const { limits, clock } = given();
+      const wide = { ...key, requestsPerMinute: 600 };
+      const many = async (calls: number, ids: string) => {
+        let passed = 0;
+        for (let n = 0; n < calls; n += 1) {
+          if ((await limits.reserve(wide, `${ids}${n}`, 0, [])).outcome === 'admitted') passed += 1;
+        }
+        return passed;
+      };
+      expect(await many(1, 'a')).toBe(1);
+      await clock.advance(55_000);
+      expect(await many(700, 'b')).toBe(599);
+      await clock.advance(5_000);
+      expect(await many(700, 'c')).toBe(1);
+      expect(await limits.reserve(wide, 'd', 0, [])).toMatchObject({ retryAfterMs: 55_000 });
+      await clock.advance(55_000);
+      expect(await many(700, 'e')).toBe(599);
+    });
+
+    test('G-40 a refused call passes after exactly its wait, by whichever limit it is refused first', async () => {
+      const { limits, clock } = given();
+      expect((await limits.reserve(key, 'c1', 10, [])).outcome).toBe('admitted');
+      await clock.advance(30_000);
+      for (const id of ['c2', 'c3'])
+        expect((await limits.reserve(key, id, 400, [])).outcome).toBe('admitted');
+      await clock.advance(5_000);
+      // A request is free in 25 s, but its tokens in 55.
+      const refused = await limits.reserve(key, 'c4', 500, []);
+      expect(refused).toMatchObject({ outcome: 'refused', by: 'requests', retryAfterMs: 55_000 });
+      await clock.advance(54_999);
+      expect(await limits.reserve(key, 'c5', 500, [])).toMatchObject({ outcome: 'refused', retryAfterMs: 1 });
+      await clock.advance(1);
+      expect((await limits.reserve(key, 'c6', 500, [])).outcome).toBe('admitted');
+    });
+
+    test('G-41 the time until a limit is reset is when all of it is there again', async () => {
+      const { limits, clock } = given();
+      await limits.reserve(key, 'c1', 10, []);
+      await clock.advance(10_000);
+      await limits.reserve(key, 'c2', 10, []);
+      await clock.advance(10_000);
+      expect((await limits.look(key)).requests).toEqual({ limit: 3, remaining: 1, resetMs: 50_000 });
+      await clock.advance(49_999);
+      expect((await limits.look(key)).requests).toEqual({ limit: 3, remaining: 2, resetMs: 1 });
+      await clock.advance(1);
+      expect((await limits.look(key)).requests).toEqual({ limit: 3, remaining: 3, resetMs: 0 });
+    });
+
+    test('G-40 real usage replaces the estimate, in the bucket of the call only', async () => {
       const { limits, clock } = given();
       const first = await limits.reserve(key, 'c1', 900, []);
       if (first.outcome !== 'admitted') throw new Error('refused');
@@ -252,14 +301,16 @@ describe('G-39 requests of an address, counted ahead', () => {
     expect(clock.pendingTimers()).toBeLessThanOrEqual(1);
   });
 
-  test('G-39 nothing is granted past the end of its minute, and each address is counted separately', async () => {
+  test('G-39 what was used leaves the window a minute later, and each address is counted separately', async () => {
     const { clock, count } = given(1);
     for (let n = 0; n < 300; n += 1) await count(0);
     expect(await count(0, 'b')).toBe('admitted');
     await clock.advance(59_990);
-    for (let n = 0; n < 5; n += 1) await count(0);
-    await clock.advance(10);
-    for (let n = 0; n < 600; n += 1) expect(await count(0)).toBe('admitted');
+    for (let n = 0; n < 300; n += 1) expect(await count(0)).toBe('admitted');
+    expect(await count(0)).toBe('refused');
+    // Counted ahead, so until a minute after the last of them could have been used.
+    await clock.advance(2_010);
+    for (let n = 0; n < 300; n += 1) expect(await count(0)).toBe('admitted');
     expect(await count(0)).toBe('refused');
   });
 

@@ -120,11 +120,11 @@ export function createLimits(parts: LimitsParts): Limits {
   const queue = createHoldQueue(clock, parts.holdWaitMs ?? 0);
   const leases = countsAhead ? createKeyLeases({ sharedState, clock, isAlone: place.isAlone }) : null;
 
-  /** `counted`: the tokens counted in the window; `own`: the estimate of the call. */
+  /** `counted`: the tokens counted in the bucket; `own`: the estimate of the call. */
   function reservationOf(
     key: KeyLimits,
     holds: readonly CreditHold[],
-    { state, entry, windowStart, counted, own, isOnlyStream, companyWindow, isCountedAhead }: Counted,
+    { state, entry, bucket, counted, own, isOnlyStream, companyBucket, isCountedAhead }: Counted,
   ): CallReservation {
     const held = ({ name, amount }: { name: string; amount: number }) => ({ name, entry, amount });
     return createReservation({
@@ -136,11 +136,11 @@ export function createLimits(parts: LimitsParts): Limits {
       isCountedAhead,
       estimate: {
         name: tokensName(key),
-        windowStart,
+        bucket,
         counted,
         own,
-        companys: companyWindow === null ? null : { name: COMPANY_TOKENS, windowStart: companyWindow },
-        onCorrected: leases === null ? undefined : (delta) => leases.corrected(key.id, windowStart, delta),
+        companys: companyBucket === null ? null : { name: COMPANY_TOKENS, bucket: companyBucket },
+        onCorrected: leases === null ? undefined : (delta) => leases.corrected(key.id, bucket, delta),
       },
       clock,
       noteUnsettled,
@@ -200,15 +200,15 @@ export function createLimits(parts: LimitsParts): Limits {
       const isSingle = isOnlyStream || ceilings !== null || isCounted;
       const slot = isSingle ? null : (leases?.take(key, callId, tokens, holds) ?? null);
       if (slot !== null) {
-        const { entry, windowStart } = slot;
+        const { entry, bucket } = slot;
         const counted = {
           state: sharedState,
           entry,
-          windowStart,
+          bucket,
           counted: slot.tokens,
           own: tokens,
           isOnlyStream,
-          companyWindow: null,
+          companyBucket: null,
           isCountedAhead: true,
         };
         return {
@@ -231,17 +231,17 @@ export function createLimits(parts: LimitsParts): Limits {
         ceilings === null && !isCounted
           ? leases?.admitted({ key, callId, tokens, holds, reservation })
           : undefined;
-      const windowStart = reservation.limitStates[holds.length + 1]?.windowStart ?? 0;
+      const bucket = reservation.limitStates[holds.length + 1]?.bucket ?? 0;
       const first = holds.length + ofKey;
-      const companyWindow = ceilings === null ? null : companyWindowOf(key, reservation.limitStates, first);
+      const companyBucket = ceilings === null ? null : companyBucketOf(key, reservation.limitStates, first);
       const counted = {
         state,
         entry: callId,
-        windowStart,
+        bucket,
         counted: tokens,
         own: tokens,
         isOnlyStream,
-        companyWindow,
+        companyBucket,
         isCountedAhead: false,
       };
       const allowances = allowancesOf(key, reservation, holds.length, unused);
@@ -283,12 +283,12 @@ function isHeldByOthers({ rule, amount }: CreditHold, { limit, used }: LimitStat
 interface Counted {
   readonly state: SharedState;
   readonly entry: string;
-  readonly windowStart: number;
+  readonly bucket: number;
   readonly counted: number;
   readonly own: number;
   readonly isOnlyStream: boolean;
-  /** The start of the company's token window; null without a ceiling. */
-  readonly companyWindow: number | null;
+  /** The bucket of the company's tokens; null without a ceiling. */
+  readonly companyBucket: number | null;
   /** Counted by a lease. */
   readonly isCountedAhead: boolean;
 }
@@ -352,10 +352,10 @@ function refusedBy(
   return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
 }
 
-/** The start of the company's token window; null without a ceiling. */
-function companyWindowOf(key: KeyLimits, limitStates: readonly LimitState[], first: number): number | null {
+/** The bucket of the company's tokens; null without a ceiling. */
+function companyBucketOf(key: KeyLimits, limitStates: readonly LimitState[], first: number): number | null {
   if (key.ceilings?.tokensPerMinute == null) return null;
-  return limitStates[companyTokensAt(key, first)]?.windowStart ?? 0;
+  return limitStates[companyTokensAt(key, first)]?.bucket ?? 0;
 }
 
 /** The smaller of the key's and the company's remaining allowance. `first`: the index of the company's first claim. */

@@ -16,8 +16,21 @@ interface RequestCountParts {
   readonly requestsPerMinute: number;
 }
 
-/** Requests of an address or user that this process has counted ahead. */
-interface PrefetchedRequests {
+/** Requests that were counted ahead in one step. */
+interface Prefetched {
+  left: number;
+  /** None is used later, by this process's uptime: shared state counts them until a minute after this. */
+  readonly untilMs: number;
+  readonly bucket: number;
+  readonly state: SharedState;
+  readonly timer: Timer;
+}
+
+/** The requests of an address or user in this process. */
+interface Requests {
+  /** The oldest come first, and are used first. */
+  readonly prefetched: Prefetched[];
+  /** The sum of what is left. */
   left: number;
   /** How many are counted at once the next time; fewer as the limit comes nearer. */
   nextAmount: number;
@@ -25,12 +38,8 @@ interface PrefetchedRequests {
   refillAt: number;
   /** The largest number counted at once; more for frequent requests. */
   most: number;
+  /** When requests were counted last, by this process's uptime. */
   countedAtMs: number;
-  /** By this process's clock, a little early. */
-  readonly endsAtMs: number;
-  readonly windowStart: number;
-  readonly state: SharedState;
-  returnTimer: Timer | null;
 }
 
 const FIRST_PREFETCH = 16;
@@ -39,40 +48,57 @@ const MOST_PREFETCH = 128;
 const FAST_MS = 100;
 /** The share that one process takes of what is left until half of the limit. */
 const SHARE = 8;
-/** Unused requests are returned after this time, for other processes. */
+/** No request that was counted ahead is used after this time: the rest is returned, for other processes. */
 const KEPT_MS = 1_000;
 const MOST_COUNTED = 10_000;
 const WINDOW = 'requests';
 const ADMITTED: CountedRequest = { outcome: 'admitted' };
 
-type RequestWindow = LimitState & { readonly state: SharedState };
+type Counted = Pick<LimitState, 'used' | 'bucket'> & {
+  readonly state: SharedState;
+  readonly askedAtMs: number;
+};
 
 /**
  * Counts requests of an address (G-39) or a user. A step of shared state per request would be most of the cost of admission,
  * so while less than half of the limit is used, a process counts some requests ahead. Beyond half each is counted singly,
- * and unused ones are returned after a second: the limit is never exceeded, and no process withholds what another needs. A
+ * and unused ones are returned after a second: no minute exceeds the limit, and no process withholds what another needs. A
  * single process is exact. The next requests are counted when half of the last ones are left, so that in steady use no
  * request waits.
  */
 export function createRequestCount({ place, clock, of, requestsPerMinute }: RequestCountParts): CountRequest {
-  const prefetched = new Map<string, PrefetchedRequests>();
+  const all = new Map<string, Requests>();
   /** Requests that arrive while others are being counted ahead wait for the result. */
   const prefetching = new Map<string, Promise<CountedRequest>>();
 
   function count(whose: string): CountedRequest | Promise<CountedRequest> {
-    const batch = prefetched.get(whose);
-    const isRunning = batch !== undefined && clock.now() < batch.endsAtMs;
-    if (isRunning && batch.left > 0) {
-      batch.left -= 1;
-      if (batch.left <= batch.refillAt && batch.nextAmount > 1 && !prefetching.has(whose)) {
-        void prefetch(whose, batch.nextAmount, 0).catch(() => {});
+    const requests = all.get(whose);
+    if (requests !== undefined && isTaken(whose, requests)) {
+      if (requests.left <= requests.refillAt && requests.nextAmount > 1 && !prefetching.has(whose)) {
+        void prefetch(whose, requests.nextAmount, 0).catch(() => {});
       }
       return ADMITTED;
     }
     const ahead = prefetching.get(whose);
     if (ahead !== undefined) return countAfter(whose, ahead);
-    const amount = isRunning ? batch.nextAmount : 1;
+    const isFrequent = requests !== undefined && clock.uptimeMs() - requests.countedAtMs < KEPT_MS;
+    const amount = isFrequent ? requests.nextAmount : 1;
     return amount === 1 ? take(whose, 1, 1) : prefetch(whose, amount, 1);
+  }
+
+  /** Uses one that was counted ahead, if there is any. */
+  function isTaken(whose: string, requests: Requests): boolean {
+    if (requests.left === 0) return false;
+    const nowMs = clock.uptimeMs();
+    for (let first = requests.prefetched[0]; first !== undefined; first = requests.prefetched[0]) {
+      if (first.left > 0 && nowMs < first.untilMs) {
+        first.left -= 1;
+        requests.left -= 1;
+        return true;
+      }
+      returnUnused(whose, requests, first);
+    }
+    return false;
   }
 
   function prefetch(whose: string, amount: number, own: number): Promise<CountedRequest> {
@@ -89,55 +115,64 @@ export function createRequestCount({ place, clock, of, requestsPerMinute }: Requ
 
   /** `own`: 1 if a request waits for it and is one of them, otherwise 0. */
   async function take(whose: string, amount: number, own: number): Promise<CountedRequest> {
-    const tag = `${of} ${whose}`;
-    const askedAtMs = clock.now();
-    const claim = windowClaim(WINDOW, requestsPerMinute, amount);
-    const { reservation, state } = await place.reserve(tag, [claim]);
+    // Before shared state counts them: they end here before they may no longer be used there.
+    const askedAtMs = clock.uptimeMs();
+    const claim = windowClaim(WINDOW, requestsPerMinute, amount, amount > own ? KEPT_MS : 0);
+    const { reservation, state } = await place.reserve(tagOf(whose), [claim]);
     if (reservation.outcome === 'refused') {
       if (own === 0) return ADMITTED;
       if (amount > 1) return await take(whose, 1, 1);
       return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
     }
     const limitState = reservation.outcome === 'reserved' ? reservation.limitStates[0] : undefined;
-    if (limitState !== undefined) keep(whose, tag, amount - own, askedAtMs, { ...limitState, state });
+    if (limitState !== undefined) keep(whose, amount - own, { ...limitState, state, askedAtMs });
     return ADMITTED;
   }
 
-  function keep(whose: string, tag: string, more: number, askedAtMs: number, window: RequestWindow): void {
-    const { windowStart, state, used, resetMs } = window;
-    const known = prefetched.get(whose);
-    const isSame = known !== undefined && known.windowStart === windowStart && known.state === state;
-    const batch = isSame
-      ? known
-      : {
-          ...{ left: 0, nextAmount: 1, refillAt: 0, most: known?.most ?? FIRST_PREFETCH, countedAtMs: 0 },
-          ...{ endsAtMs: askedAtMs + resetMs, windowStart, state, returnTimer: null },
-        };
-    batch.left += more;
-    batch.refillAt = more / 2;
+  function keep(whose: string, more: number, { used, bucket, state, askedAtMs }: Counted): void {
+    const known = all.get(whose);
+    const requests: Requests = known ?? {
+      prefetched: [],
+      left: 0,
+      nextAmount: 1,
+      refillAt: 0,
+      most: FIRST_PREFETCH,
+      countedAtMs: 0,
+    };
+    requests.refillAt = more / 2;
     if (more > 0) {
-      const isFast = askedAtMs - batch.countedAtMs < FAST_MS;
-      batch.most = isFast ? Math.min(batch.most * 2, MOST_PREFETCH) : FIRST_PREFETCH;
-      batch.countedAtMs = askedAtMs;
+      const isFast = askedAtMs - requests.countedAtMs < FAST_MS;
+      requests.most = isFast ? Math.min(requests.most * 2, MOST_PREFETCH) : FIRST_PREFETCH;
+      const untilMs = askedAtMs + KEPT_MS;
+      const timer = clock.after(Math.max(0, untilMs - clock.uptimeMs()), () =>
+        returnUnused(whose, requests, added),
+      );
+      const added: Prefetched = { left: more, untilMs, bucket, state, timer };
+      requests.prefetched.push(added);
+      requests.left += more;
     }
+    requests.countedAtMs = askedAtMs;
     const available = Math.floor((requestsPerMinute / 2 - used) / SHARE);
-    batch.nextAmount = Math.max(1, Math.min(available, batch.most));
-    if (batch.left > 0) batch.returnTimer ??= clock.after(KEPT_MS, () => returnUnused(tag, batch));
-    if (isSame) return;
-    prefetched.delete(whose);
-    prefetched.set(whose, batch);
-    // The oldest is removed; its timer returns its unused requests.
-    if (prefetched.size > MOST_COUNTED) prefetched.delete(prefetched.keys().next().value ?? '');
+    requests.nextAmount = Math.max(1, Math.min(available, requests.most));
+    if (known !== undefined) return;
+    all.set(whose, requests);
+    // The oldest is removed; its timers return its unused requests.
+    if (all.size > MOST_COUNTED) all.delete(all.keys().next().value ?? '');
   }
 
-  function returnUnused(tag: string, batch: PrefetchedRequests): void {
-    batch.returnTimer = null;
-    const { left, windowStart, state } = batch;
+  function returnUnused(whose: string, requests: Requests, ended: Prefetched): void {
+    const { left, bucket, state, timer } = ended;
+    timer.cancel();
+    const at = requests.prefetched.indexOf(ended);
+    if (at < 0) return;
+    requests.prefetched.splice(at, 1);
+    requests.left -= left;
     if (left === 0) return;
-    batch.left = 0;
-    // If it fails, the limit is lower by that much until the minute ends.
-    state.settle(tag, [{ kind: 'window', name: WINDOW, windowStart, delta: -left }]).catch(() => {});
+    // If it fails, the limit is lower by that much for a minute.
+    state.settle(tagOf(whose), [{ kind: 'window', name: WINDOW, bucket, delta: -left }]).catch(() => {});
   }
+
+  const tagOf = (whose: string) => `${of} ${whose}`;
 
   return (whose) => (requestsPerMinute === 0 ? ADMITTED : count(whose));
 }

@@ -7,26 +7,30 @@ import { describeRedis, useRedis } from '../../setup/use-redis.ts';
 
 /**
  * The same random sequence on both adapters must give the same answers. Redis's time runs on by itself, so time
- * is moved in whole minutes while everything lasts some minutes and a half: the half minute is the room in which
- * a slow machine decides nothing, and times are compared in whole minutes.
+ * is moved in whole hours while everything lasts some hours and a half: half an hour, and half a minute of a bucket, is the
+ * room in which a slow machine decides nothing, and times are compared in whole hours.
  */
 
-const MINUTE = 60_000;
+const HOUR = 3_600_000;
 const SEQUENCES = 12;
 const STEPS = 150;
 
 type Step = (state: SharedState, starts: ReadonlyMap<string, number>) => Promise<unknown>;
 
 function duration(random: Random): number {
-  return random.below(5) * MINUTE + MINUTE / 2;
+  return random.below(5) * HOUR + HOUR / 2;
 }
+
+/** Of each name one, and longer than the steps of time by which it is tried. */
+const WINDOW_MS: Readonly<Record<string, number>> = { a: 2.5 * HOUR, b: 40.5 * HOUR };
 
 function randomClaims(random: Random): Claim[] {
   const claims: Claim[] = [];
   for (const name of ['a', 'b']) {
     if (random.below(2)) {
       const [amount, limit] = [random.below(6), random.below(12)];
-      claims.push({ kind: 'window', name, amount, limit, windowMs: duration(random) });
+      const aheadMs = random.below(4) === 0 ? HOUR : 0;
+      claims.push({ kind: 'window', name, amount, limit, windowMs: WINDOW_MS[name] ?? HOUR, aheadMs });
     }
     if (random.below(2)) {
       const limit = random.below(2)
@@ -51,9 +55,11 @@ function randomClaims(random: Random): Claim[] {
 function randomSettlement(random: Random, starts: ReadonlyMap<string, number>): Settlement {
   const name = random.pick(['a', 'b']);
   const entry = random.pick(['1', '2', '3', '4']);
-  switch (random.below(5)) {
+  switch (random.below(20) === 0 ? 5 : random.below(5)) {
+    case 5:
+      return { kind: 'clear', name };
     case 0:
-      return { kind: 'window', name, windowStart: starts.get(name) ?? 0, delta: random.below(12) - 6 };
+      return { kind: 'window', name, bucket: starts.get(name) ?? 0, delta: random.below(12) - 6 };
     case 1:
       return { kind: 'renew', name, entry, amount: random.below(6), ttlMs: duration(random) };
     case 2:
@@ -97,26 +103,26 @@ function randomStep(random: Random): Step {
   return (state) => state.get(key);
 }
 
-/** Runs the steps, and gives each answer with its times in whole minutes since the beginning. */
+/** Runs the steps, and gives each answer with its times in whole hours since the beginning. */
 async function play(seed: number, state: SharedState & { advance(ms: number): void }): Promise<string[]> {
   const random = createSeededRandom(seed);
   const begun = await state.reserve('begin', [
-    { kind: 'window', name: 'w', amount: 0, limit: 0, windowMs: 1 },
+    { kind: 'window', name: 'w', amount: 1, limit: 1, windowMs: HOUR },
   ]);
-  const origin = (begun.outcome === 'reserved' && begun.limitStates[0]?.windowStart) || 0;
-  const inMinutes = (name: string, value: unknown): unknown => {
-    if (name === 'windowStart' && value) return Math.floor((Number(value) - origin) / MINUTE);
+  const origin = (begun.outcome === 'reserved' && begun.limitStates[0]?.bucket) || 0;
+  const inHours = (name: string, value: unknown): unknown => {
+    if (name === 'bucket' && value) return Math.floor((Number(value) - origin) / HOUR);
     if (name === 'resetMs' || (name === 'retryAfterMs' && value !== null))
-      return Math.ceil(Number(value) / MINUTE);
+      return Math.ceil(Number(value) / HOUR);
     return value;
   };
   const starts = new Map<string, number>();
   const answers: string[] = [];
   for (let count = 0; count < STEPS; count += 1) {
-    if (random.below(3) === 0) state.advance(random.below(3) * MINUTE);
+    if (random.below(3) === 0) state.advance(random.below(3) * HOUR);
     const step = randomStep(random);
     const answer = await step(state, starts);
-    answers.push(JSON.stringify(answer, inMinutes) ?? 'nothing');
+    answers.push(JSON.stringify(answer, inHours) ?? 'nothing');
     if (random.below(2)) await noteStarts(state, starts);
   }
   return answers;
@@ -125,8 +131,10 @@ async function play(seed: number, state: SharedState & { advance(ms: number): vo
 async function noteStarts(state: SharedState, starts: Map<string, number>): Promise<void> {
   for (const name of ['a', 'b']) {
     // Refused on purpose: a refusal reports the state and reserves nothing.
-    const asked = await state.reserve('t', [{ kind: 'window', name, amount: 1, limit: 0, windowMs: 1 }]);
-    if (asked.outcome === 'refused') starts.set(name, asked.limitStates[0]?.windowStart ?? 0);
+    const asked = await state.reserve('t', [
+      { kind: 'window', name, amount: 1, limit: 0, windowMs: WINDOW_MS[name] ?? HOUR },
+    ]);
+    if (asked.outcome === 'refused') starts.set(name, asked.limitStates[0]?.bucket ?? 0);
   }
 }
 

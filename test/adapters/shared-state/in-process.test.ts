@@ -29,7 +29,7 @@ describe('in process', () => {
     ]);
     if (reserved.outcome !== 'reserved') throw new Error(reserved.outcome);
     expect(reserved.limitStates.map(({ resetMs }) => resetMs)).toEqual([60_000, 60_000]);
-    expect(new Set(reserved.limitStates.map(({ windowStart }) => windowStart)).size).toBe(1);
+    expect(new Set(reserved.limitStates.map(({ bucket }) => bucket)).size).toBe(1);
     await state.close();
   });
 

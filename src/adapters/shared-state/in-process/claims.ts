@@ -72,7 +72,7 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
   for (const one of placed) limitStates.push(limitState(stores, one));
   const refusing = placed[refusedBy];
   if (!refusing) return { outcome: 'reserved', limitStates };
-  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, refusing), limitStates };
+  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, placed, refusing), limitStates };
 }
 
 /** Null if its level is unknown. */
@@ -90,7 +90,7 @@ function firstRefused(stores: Stores, placed: readonly Placed[]): number {
 }
 
 function fits({ windows, held }: Stores, { claim, key, limit }: Placed): boolean {
-  if (claim.kind === 'window') return (windows.running(key)?.used ?? 0) + claim.amount <= limit;
+  if (claim.kind === 'window') return (windows.current(key)?.used ?? 0) + claim.amount <= limit;
   if (claim.kind === 'held-many') {
     const all = held.sum(key) + claim.amount * claim.count;
     return all <= Math.min(limit, Number.MAX_SAFE_INTEGER);
@@ -106,7 +106,7 @@ function fits({ windows, held }: Stores, { claim, key, limit }: Placed): boolean
 
 function take({ windows, held }: Stores, { claim, key }: Placed): void {
   if (claim.kind === 'window') {
-    windows.count(key, claim.amount, claim.windowMs);
+    windows.count(key, claim);
   } else if (claim.kind === 'held') {
     held.hold(key, claim.entry, claim.amount, claim.ttlMs);
   } else {
@@ -117,17 +117,33 @@ function take({ windows, held }: Stores, { claim, key }: Placed): void {
 }
 
 function limitState({ now, windows, held }: Stores, { claim, key, limit }: Placed): LimitState {
-  if (claim.kind !== 'window') return { limit, used: held.sum(key), windowStart: 0, resetMs: 0 };
-  const window = windows.running(key);
-  if (!window) return { limit, used: 0, windowStart: 0, resetMs: 0 };
-  return { limit, used: window.used, windowStart: window.start, resetMs: window.end - now() };
+  if (claim.kind !== 'window') return { limit, used: held.sum(key), bucket: 0, resetMs: 0 };
+  const window = windows.current(key);
+  if (!window) return { limit, used: 0, bucket: 0, resetMs: 0 };
+  const last = window.buckets.findLast(({ used }) => used > 0)?.last ?? now() - window.windowMs;
+  const resetMs = last + window.windowMs - now();
+  return { limit, used: window.used, bucket: window.buckets.at(-1)?.start ?? 0, resetMs };
 }
 
-/** Null if waiting does not help: held entries end when released, and more than the limit never fits. */
-function retryAfterMs({ now, windows }: Stores, { claim, key }: Placed): number | null {
-  if (claim.kind !== 'window' || claim.amount > claim.limit) return null;
-  const window = windows.running(key);
-  return window ? window.end - now() : null;
+/**
+ * Until every window of the call has room. Null if waiting does not help: held entries end when released, and more than
+ * the limit never fits.
+ */
+function retryAfterMs(stores: Stores, placed: readonly Placed[], refusing: Placed): number | null {
+  const first = waitMs(stores, refusing);
+  if (first === null) return null;
+  return placed.reduce((longest, one) => Math.max(longest, waitMs(stores, one) ?? 0), first);
+}
+
+function waitMs({ now, windows }: Stores, { claim, key, limit }: Placed): number | null {
+  if (claim.kind !== 'window' || claim.amount > limit) return null;
+  const window = windows.current(key);
+  let tooMuch = (window?.used ?? 0) + claim.amount - limit;
+  for (const { last, used } of tooMuch > 0 ? (window?.buckets ?? []) : []) {
+    tooMuch -= used;
+    if (tooMuch <= 0) return last + claim.windowMs - now();
+  }
+  return 0;
 }
 
 function settle(
@@ -138,7 +154,10 @@ function settle(
   const key = keyOf(tag, settlement.name);
   switch (settlement.kind) {
     case 'window':
-      windows.correct(key, settlement.windowStart, settlement.delta);
+      windows.correct(key, settlement.bucket, settlement.delta);
+      return;
+    case 'clear':
+      windows.clear(key);
       return;
     case 'renew':
       held.renew(key, settlement.entry, settlement.amount, settlement.ttlMs);

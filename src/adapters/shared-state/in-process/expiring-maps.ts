@@ -1,3 +1,5 @@
+import { type Claim, WINDOW_BUCKETS } from '../../../ports/shared-state.ts';
+
 /** How many entries each write checks: more than one, so that expired ones are removed faster than new ones are added. */
 const LOOKED_AT_PER_WRITE = 2;
 
@@ -61,38 +63,87 @@ export function createExpiringMap<Value>({
   };
 }
 
-interface Window {
+/** What was counted in a sixtieth of the window. It leaves the window as a whole. */
+interface Bucket {
   readonly start: number;
-  /** Fixed when the window begins: a changed `windowMs` applies from the next window on. */
-  readonly end: number;
+  /** When the last of its units was used, or may be used at the latest. It leaves `windowMs` after that. */
+  last: number;
   used: number;
 }
 
+export interface Window {
+  /** The oldest comes first, and leaves first: none has a `last` before that of an earlier one. */
+  readonly buckets: Bucket[];
+  /** The sum of the buckets. */
+  used: number;
+  windowMs: number;
+}
+
+type WindowClaim = Extract<Claim, { kind: 'window' }>;
+
 export interface Windows {
-  /** The current window, if there is one. */
-  running(key: string): Readonly<Window> | undefined;
-  /** Counts in the current window, or starts one. */
-  count(key: string, amount: number, windowMs: number): void;
-  /** Changes only the window that began then, if it is still current. */
+  /** Without the buckets that have left; undefined if none is left. */
+  current(key: string): Window | undefined;
+  count(key: string, claim: WindowClaim): void;
+  /** Changes only the bucket that began then, if it has not left. */
   correct(key: string, start: number, delta: number): void;
+  clear(key: string): void;
 }
 
 export function createWindows({ now }: { now: () => number }): Windows {
-  const windows = createExpiringMap<Window>({ now, expiresAt: (window) => window.end });
-  return {
-    running: (key) => windows.get(key),
+  const windows = createExpiringMap<Window>({
+    now,
+    expiresAt: ({ buckets, windowMs }) => (buckets.at(-1)?.last ?? 0) + windowMs,
+  });
 
-    count(key, amount, windowMs) {
-      const running = windows.get(key);
-      if (running) running.used += amount;
-      else windows.set(key, { start: now(), end: now() + windowMs, used: amount });
-    },
+  function current(key: string): Window | undefined {
+    const window = windows.get(key);
+    if (!window) return undefined;
+    const { buckets, windowMs } = window;
+    for (let oldest = buckets[0]; oldest && oldest.last + windowMs <= now(); oldest = buckets[0]) {
+      window.used -= oldest.used;
+      buckets.shift();
+    }
+    return window;
+  }
+
+  /**
+   * A bucket takes what comes within a sixtieth of the window. What is claimed ahead has buckets of its own, which leave at
+   * a time that is fixed when they begin: so it delays nothing that was claimed before, whether it is used or returned.
+   * What is used while such a bucket is the newest one is counted in it. There are at most two per sixtieth.
+   */
+  function count(key: string, { amount, windowMs, aheadMs = 0 }: WindowClaim): void {
+    if (amount === 0) return;
+    const bucketMs = Math.max(1, Math.floor(windowMs / WINDOW_BUCKETS));
+    const until = now() + aheadMs;
+    const window = current(key) ?? { buckets: [], used: 0, windowMs };
+    const newest = window.buckets.at(-1);
+    window.used += amount;
+    window.windowMs = windowMs;
+    if (newest && (until <= newest.last || (aheadMs === 0 && now() < newest.start + bucketMs))) {
+      newest.used += amount;
+      newest.last = Math.max(newest.last, until);
+      return;
+    }
+    const start = newest ? Math.max(now(), newest.start + 1) : now();
+    window.buckets.push({ start, last: aheadMs === 0 ? until : until + bucketMs, used: amount });
+    windows.set(key, window);
+  }
+
+  return {
+    current,
+    count,
 
     correct(key, start, delta) {
-      const running = windows.get(key);
-      if (running?.start !== start) return;
-      running.used = Math.min(Math.max(running.used + delta, 0), Number.MAX_SAFE_INTEGER);
+      const window = current(key);
+      const bucket = window?.buckets.findLast((one) => one.start === start);
+      if (!window || !bucket) return;
+      const change = Math.min(Math.max(delta, -bucket.used), Number.MAX_SAFE_INTEGER - window.used);
+      bucket.used += change;
+      window.used += change;
     },
+
+    clear: (key) => windows.delete(key),
   };
 }
 

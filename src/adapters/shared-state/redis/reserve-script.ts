@@ -1,20 +1,31 @@
-import type { Claim, LimitState, Reservation } from '../../../ports/shared-state.ts';
-import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
+import {
+  type Claim,
+  type LimitState,
+  type Reservation,
+  WINDOW_BUCKETS,
+} from '../../../ports/shared-state.ts';
+import { BUCKET_BYTES, CLEAR_UP_AFTER_MS, defineScript, HEADER_BYTES, type TagKeys } from './scripts.ts';
+
+/** Once so many buckets at the beginning have left, a window is written without them. */
+const MOST_LEFT = 64;
 
 /**
  * Reads and checks everything first, then writes everything or nothing.
  *
- * A window is its start, end and count, packed as three doubles; a level is value, version, setAt, expiresAt,
- * packed likewise (parsing and building text cost as much as reading and writing it). The entries held under one name are
+ * A window is five doubles and then three for each bucket before the running one: the sum of all buckets, how many of the
+ * buckets before have left, and start, last and used of the running one; then start, last and used of each, oldest first.
+ * So a call writes the five, and once a bucket three more at the end. (The buckets as written by `createWindows`, which
+ * documents them.) A level is value, version, setAt, expiresAt, packed likewise (parsing and building text cost as
+ * much as reading and writing it). The entries held under one name are
  * one sorted set, so that they and their sum are always evicted or expired together: the score of 'x'..entry is its
  * expiry, of 'a'..entry its amount, of 's' the sum of all amounts. Amounts and the sum are negative, so that the scores
  * above 0 are exactly the expiries.
  *
- * Arguments after the offset, for each claim: 'w' amount limit windowMs, with one key; or the rule ('f' fits,
+ * Arguments after the offset, for each claim: 'w' amount limit windowMs bucketMs aheadMs, with one key; or the rule ('f' fits,
  * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit, what is
  * added to the level, and the level's key after the first; or 'm' ('M' with a level) and the count at the end.
  * The reply is flat: outcome (0 reserved, 1 refused, 2 level unknown), the claim's place, the wait (-1 none),
- * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held. With an unknown
+ * then for each claim: used, bucket, wait until nothing is used for a window; used, limit, 0 for what is held. With an unknown
  * level it is: 2, the claim's place, and the version of the level that is too old, where one is stored.
  */
 export const reserveScript = defineScript(
@@ -24,25 +35,65 @@ local reply, takings = {0, -1, -1}, {}
 local key, arg = 1, 2
 local staleVersion = nil
 
-local function refuse(retryAfter)
-  if reply[1] == 0 then reply[1], reply[2], reply[3] = 1, #takings, retryAfter end
+-- The first one is the reason. Where waiting helps it, the wait is until every window has room.
+local function refuse(wait)
+  if reply[1] == 0 then
+    reply[1], reply[2], reply[3] = 1, #takings, wait
+  elseif reply[3] >= 0 then
+    reply[3] = math.max(reply[3], wait)
+  end
+end
+
+local function bucketAt(it, place)
+  return struct.unpack('ddd', it.stored, ${HEADER_BYTES + 1} + ${BUCKET_BYTES} * place)
+end
+
+-- More than the whole limit never fits: no wait would help.
+local function waitOf(it, limit)
+  if it.amount > limit then return -1 end
+  local tooMuch = it.total + it.amount - limit
+  for place = it.left, it.closed - 1 do
+    local _, last, used = bucketAt(it, place)
+    tooMuch = tooMuch - used
+    if tooMuch <= 0 then return last + it.length - now end
+  end
+  return it.last + it.length - now
+end
+
+local function headerOf(it)
+  return struct.pack('ddddd', it.total, it.left, it.start, it.last, it.used)
+end
+
+-- Until the running bucket has left, however late in it the last claim comes.
+local function clearUpAfter(it)
+  return text(it.ahead + it.bucket + it.length + ${CLEAR_UP_AFTER_MS})
 end
 
 local function readWindow()
-  local amount, limit = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2])
-  local start, ends, used = 0, 0, 0
-  local stored = redis.call('GET', KEYS[key])
+  local limit = tonumber(ARGV[arg + 2])
+  local it = {key = KEYS[key], amount = tonumber(ARGV[arg + 1]), length = tonumber(ARGV[arg + 3]),
+    bucket = tonumber(ARGV[arg + 4]), ahead = tonumber(ARGV[arg + 5]), total = 0, left = 0, closed = 0, used = 0}
+  local stored = redis.call('GET', it.key)
   if stored then
-    start, ends, used = struct.unpack('ddd', stored)
-    if now >= ends then start, ends, used = 0, 0, 0 end
+    local total, left, start, last, used = struct.unpack('ddddd', stored)
+    if start > now + it.bucket then
+      -- The server's clock was set back: what is counted stays for one more window, and no longer.
+      it.total, it.start, it.last, it.used = total, now, now + it.bucket, total
+      it.stored = headerOf(it)
+      redis.call('SET', it.key, it.stored, 'PX', clearUpAfter(it))
+    elseif last + it.length > now then
+      it.stored, it.closed = stored, (#stored - ${HEADER_BYTES}) / ${BUCKET_BYTES}
+      it.total, it.left, it.start, it.last, it.used = total, left, start, last, used
+      while it.left < it.closed do
+        local _, lastUse, count = bucketAt(it, it.left)
+        if lastUse + it.length > now then break end
+        it.total, it.left = it.total - count, it.left + 1
+      end
+    end
   end
-  if used + amount > limit then
-    -- More than the whole limit never fits: no wait would help.
-    refuse(amount <= limit and ends - now or -1)
-  end
-  local length = tonumber(ARGV[arg + 3])
-  takings[#takings + 1] = {key = KEYS[key], amount = amount, start = start, ends = ends, used = used, length = length}
-  key, arg = key + 1, arg + 4
+  if it.total + it.amount > limit then refuse(waitOf(it, limit)) end
+  takings[#takings + 1] = it
+  key, arg = key + 1, arg + 6
 end
 
 -- Nil where it was never set, or too long ago; then the version of what is stored, if anything.
@@ -100,14 +151,37 @@ local function readHeld()
 end
 
 local function takeWindow(it)
-  it.used = it.used + it.amount
-  if it.ends > 0 then
-    redis.call('SET', it.key, struct.pack('ddd', it.start, it.ends, it.used), 'KEEPTTL')
-  else
-    it.start, it.ends = now, now + it.length
-    local clearUp = text(it.length + ${CLEAR_UP_AFTER_MS})
-    redis.call('SET', it.key, struct.pack('ddd', it.start, it.ends, it.used), 'PX', clearUp)
+  if it.amount == 0 then return end
+  local ends, before = now + it.ahead, nil
+  it.total = it.total + it.amount
+  if it.start and (ends <= it.last or (it.ahead == 0 and now < it.start + it.bucket)) then
+    it.last, it.used = math.max(it.last, ends), it.used + it.amount
+    redis.call('SETRANGE', it.key, 0, headerOf(it))
+    return
   end
+  if it.start then before = struct.pack('ddd', it.start, it.last, it.used) end
+  it.start, it.used = it.start and math.max(now, it.start + 1) or now, it.amount
+  it.last = it.ahead == 0 and ends or ends + it.bucket
+  if before and it.left < ${MOST_LEFT} then
+    redis.call('SETRANGE', it.key, 0, headerOf(it))
+    redis.call('APPEND', it.key, before)
+    redis.call('PEXPIRE', it.key, clearUpAfter(it))
+  else
+    local kept = before and string.sub(it.stored, ${HEADER_BYTES + 1} + ${BUCKET_BYTES} * it.left) .. before or ''
+    it.left = 0
+    redis.call('SET', it.key, headerOf(it) .. kept, 'PX', clearUpAfter(it))
+  end
+end
+
+-- Until nothing is used: buckets whose units were all returned count nothing.
+local function resetOf(it)
+  if it.total == 0 then return 0 end
+  if it.used > 0 then return it.last + it.length - now end
+  for place = it.closed - 1, it.left, -1 do
+    local _, last, used = bucketAt(it, place)
+    if used > 0 then return last + it.length - now end
+  end
+  return 0
 end
 
 local function takeHeld(it)
@@ -144,8 +218,7 @@ for _, it in ipairs(takings) do
     reply[last + 1], reply[last + 2], reply[last + 3] = it.sum, it.limit, 0
   else
     if reply[1] == 0 then takeWindow(it) end
-    reply[last + 1], reply[last + 2] = it.used, it.start
-    reply[last + 3] = it.ends == 0 and 0 or it.ends - now
+    reply[last + 1], reply[last + 2], reply[last + 3] = it.total, it.start or 0, resetOf(it)
   end
 end
 return reply
@@ -159,7 +232,9 @@ export function reserveCall(keys: TagKeys, claims: readonly Claim[]): { keys: st
   for (const claim of claims) {
     if (claim.kind === 'window') {
       names.push(keys.window(claim.name));
-      args.push('w', String(claim.amount), String(claim.limit), String(claim.windowMs));
+      const { amount, limit, windowMs, aheadMs = 0 } = claim;
+      const bucketMs = Math.max(1, Math.floor(windowMs / WINDOW_BUCKETS));
+      args.push('w', String(amount), String(limit), String(windowMs), String(bucketMs), String(aheadMs));
       continue;
     }
     names.push(keys.held(claim.name));
@@ -194,6 +269,6 @@ export function readReservation(reply: readonly number[], claims: readonly Claim
 function readLimitState(reply: readonly number[], claim: Claim, from: number): LimitState {
   const used = reply[from] ?? 0;
   const second = reply[from + 1] ?? 0;
-  if (claim.kind !== 'window') return { limit: second, used, windowStart: 0, resetMs: 0 };
-  return { limit: claim.limit, used, windowStart: second, resetMs: reply[from + 2] ?? 0 };
+  if (claim.kind !== 'window') return { limit: second, used, bucket: 0, resetMs: 0 };
+  return { limit: claim.limit, used, bucket: second, resetMs: reply[from + 2] ?? 0 };
 }

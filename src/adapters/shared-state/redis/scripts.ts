@@ -16,6 +16,10 @@ interface RedisScript {
  */
 export const CLEAR_UP_AFTER_MS = 60_000;
 
+/** Of a stored window, as reserve-script.ts documents it: five doubles, then three for each bucket. */
+export const HEADER_BYTES = 40;
+export const BUCKET_BYTES = 24;
+
 /**
  * The beginning of every script. `now`: the server's time in whole milliseconds, plus the offset that tests set (always the
  * first argument). `text`: converts numbers for commands, because Lua's conversion keeps only 14 digits, and Redis's
@@ -67,7 +71,8 @@ export interface TagKeys {
 export function tagKeys(prefix: string, tag: string, isCluster: boolean): TagKeys {
   const start = `${prefix}:{${tag}}:`;
   return {
-    window: (name) => `${start}window:${name}`,
+    // Not `window:`, which versions before the buckets write in another layout: they run on during a rolling upgrade.
+    window: (name) => `${start}counted:${name}`,
     held: (name) => `${start}held:${name}`,
     level: (name) => `${start}level:${name}`,
     value: isCluster ? null : (name) => valueKey(prefix, name),

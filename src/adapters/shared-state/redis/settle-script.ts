@@ -1,9 +1,16 @@
 import type { Settlement } from '../../../ports/shared-state.ts';
-import { CLEAR_UP_AFTER_MS, defineScript, isNumber, type TagKeys } from './scripts.ts';
+import {
+  BUCKET_BYTES,
+  CLEAR_UP_AFTER_MS,
+  defineScript,
+  HEADER_BYTES,
+  isNumber,
+  type TagKeys,
+} from './scripts.ts';
 
 /**
  * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
- * 'c' value (what follows is applied only while it is stored); 'w' windowStart delta; 'n' entry ttlMs amount (renew);
+ * 'c' value (what follows is applied only while it is stored); 'w' bucket delta; 'd' (clear); 'n' entry ttlMs amount (renew);
  * 'x' count entry… (releases of one set); 'l' value version ttlMs replaces, the last one '-' where only a stored level is
  * changed, 'none' where it is also stored again.
  */
@@ -12,13 +19,22 @@ export const settleScript = defineScript(
 local MOST = 9007199254740991
 local arg = 2
 
-local function settleWindow(key, start, delta)
+-- The buckets that are corrected are mostly among the last.
+local function settleWindow(key, bucket, delta)
   local stored = redis.call('GET', key)
   if not stored then return end
-  local running, ends, used = struct.unpack('ddd', stored)
-  if running ~= start or now >= ends then return end
-  used = math.min(math.max(used + delta, 0), MOST)
-  redis.call('SET', key, struct.pack('ddd', running, ends, used), 'KEEPTTL')
+  local total, left, start, last, used = struct.unpack('ddddd', stored)
+  local at, place = nil, (#stored - ${HEADER_BYTES}) / ${BUCKET_BYTES} - 1
+  while start > bucket and place >= left do
+    at = ${HEADER_BYTES} + ${BUCKET_BYTES} * place
+    start, last, used = struct.unpack('ddd', stored, at + 1)
+    place = place - 1
+  end
+  if start ~= bucket then return end
+  local change = math.min(math.max(delta, -used), MOST - total)
+  redis.call('SETRANGE', key, 0, struct.pack('d', total + change))
+  -- The running bucket is in the header; its use comes last in both.
+  redis.call('SETRANGE', key, at and at + 16 or 32, struct.pack('d', used + change))
 end
 
 local function renew(set, entry, ttl, amount)
@@ -92,6 +108,9 @@ for _, key in ipairs(KEYS) do
   elseif kind == 'w' then
     settleWindow(key, tonumber(first), tonumber(second))
     arg = arg + 3
+  elseif kind == 'd' then
+    redis.call('DEL', key)
+    arg = arg + 1
   elseif kind == 'n' then
     renew(key, first, tonumber(second), tonumber(ARGV[arg + 3]))
     arg = arg + 4
@@ -125,7 +144,11 @@ export function settleCall(
         break;
       case 'window':
         names.push(keys.window(settlement.name));
-        args.push('w', String(settlement.windowStart), String(settlement.delta));
+        args.push('w', String(settlement.bucket), String(settlement.delta));
+        break;
+      case 'clear':
+        names.push(keys.window(settlement.name));
+        args.push('d');
         break;
       case 'renew':
         // An entry that is released and renewed in one step: in the order in which they came.
