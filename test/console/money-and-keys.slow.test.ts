@@ -60,6 +60,25 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(admin.complaints).toEqual([]);
   });
 
+  test('a key with the tokens a minute that were once the default is offered those of new keys', async () => {
+    const { page } = admin;
+    await open(page, 'API keys');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('from before');
+    await page.getByLabel('Tokens a minute').fill('200000');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'from before' });
+    await row.getByText('200,000 tokens a minute').waitFor();
+    await row.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('New keys have 2,000,000 tokens a minute').waitFor();
+    await dialog.getByRole('button', { name: 'Set 2,000,000' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('2,000,000 tokens a minute').waitFor();
+    expect(admin.complaints).toEqual([]);
+  });
+
   test('P-12 P-20 the whole purchase: buy, pay, see the credits, get a refund and see it', async () => {
     const { page } = admin;
     await open(page, 'Credits');

@@ -65,7 +65,7 @@ describe('calls that opt in to the cache', () => {
     expect(again.headers.get('x-ratelimit-remaining-requests')).toBe('998');
     // The tokens of a hit were read by no model: the minute has those of the first call alone.
     const remaining = (response: Response) => response.headers.get('x-ratelimit-remaining-tokens');
-    expect(remaining(again)).toBe(String(200_000 - 12));
+    expect(remaining(again)).toBe(String(2_000_000 - 10));
     expect([sentSince(sent), before - (await balance())]).toEqual([1, COST_MICRO]);
     const rows = await gateway.calls(keyId, 2);
     const tokens = { prompt_tokens: 7n, cached_tokens: 2n, completion_tokens: 5n };

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { NO_CEILINGS, setCeilings } from '../../src/domain/accounts/ceilings.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
@@ -76,5 +77,30 @@ describe('429', () => {
       expect(read.headers.get('x-ratelimit-remaining-tokens')).toBe('0');
       expect(read.headers.get('x-ratelimit-limit-tokens')).toBe('100');
     }
+  });
+
+  test('G-40 cached prompt tokens are given back when the call ends, to the key and to its company', async () => {
+    const usage = {
+      prompt_tokens: 50_000,
+      completion_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 49_000 },
+    };
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage })));
+    const leftAfterACall = async (ofCompany: number | null) => {
+      await gateway.parts.database.transaction((transaction) =>
+        setCeilings(
+          transaction,
+          gateway.companyId,
+          { ...NO_CEILINGS, tokensPerMinute: ofCompany },
+          new Date(),
+        ),
+      );
+      const { rawKey } = await gateway.mint({ tokensPerMinute: 200_000 });
+      expect((await post(chatUrl, rawKey, good)).status).toBe(200);
+      const look = await fetch(`${gateway.url}/models`, { headers: { authorization: `Bearer ${rawKey}` } });
+      return look.headers.get('x-ratelimit-remaining-tokens');
+    };
+    expect(await leftAfterACall(150_000)).toBe(String(150_000 - 1_100));
+    expect(await leftAfterACall(null)).toBe(String(200_000 - 1_100));
   });
 });

@@ -1,7 +1,8 @@
+import { useRef } from 'react';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { changedFrom, type FormValues } from '../../parts/form-values.ts';
-import { exact } from '../../parts/words.tsx';
+import { count, exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { StoredContentFields, storedContentIn } from './stored-content.tsx';
@@ -13,6 +14,10 @@ const ROTATE = graphql(`mutation($id: ID!, $expiresAt: DateTime) {
 }`);
 
 export const HIGHEST_RATE = 2_000_000_000;
+/** Tokens a minute of new keys. */
+export const DEFAULT_TOKENS = 2_000_000;
+/** That of keys which were created before it was raised, and have kept it. */
+const FORMER_DEFAULT_TOKENS = 200_000;
 
 interface ChangeProps {
   readonly apiKey: {
@@ -36,6 +41,7 @@ interface ChangeProps {
 /** Name, limits and expiry of a live key. */
 export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): Promise<void> }) {
   const { session } = useConsole();
+  const tokensField = useRef<HTMLInputElement>(null);
   const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
   return (
     <Dialog title={`Edit “${apiKey.name}”`} close={close}>
@@ -67,6 +73,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
             {...{ name: 'tokens', type: 'number', min: 1, max: HIGHEST_RATE, required: true }}
             data-field="tokensPerMinute"
             defaultValue={tokensPerMinute}
+            ref={tokensField}
           />
           <Field
             label="Calls at once"
@@ -81,6 +88,21 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
             defaultValue={monthlySpendingLimit ?? ''}
           />
         </div>
+        {tokensPerMinute === FORMER_DEFAULT_TOKENS && (
+          <p className="small quiet">
+            {`New keys have ${count(DEFAULT_TOKENS)} tokens a minute: agents need more than ${count(tokensPerMinute)}. `}
+            <button
+              type="button"
+              onClick={() => {
+                if (tokensField.current === null) return;
+                tokensField.current.value = String(DEFAULT_TOKENS);
+                tokensField.current.focus();
+              }}
+            >
+              Set {count(DEFAULT_TOKENS)}
+            </button>
+          </p>
+        )}
         <ExpiryField value={localTime(apiKey.expiresAt)} />
         <UsageChunkField value={apiKey.streamUsageChunk} />
         <StoredContentFields value={apiKey} />

@@ -12,6 +12,7 @@ import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, usePages, useQuery } from '../../session/use-query.ts';
 import { SettingsTabs } from '../account/company-settings.tsx';
 import {
+  DEFAULT_TOKENS,
   EditKey,
   ExpiryField,
   expiryIn,
@@ -220,8 +221,14 @@ function LimitFields() {
   const rate = { type: 'number', min: 1, max: HIGHEST_RATE, step: 1 };
   return (
     <div className="columns">
-      <Field label="Requests a minute" name="requests" data-field="requestsPerMinute" {...rate} />
-      <Field label="Tokens a minute" name="tokens" data-field="tokensPerMinute" {...rate} />
+      <Field
+        {...{ label: 'Requests a minute', hint: 'Empty: 600.', name: 'requests', ...rate }}
+        data-field="requestsPerMinute"
+      />
+      <Field
+        {...{ label: 'Tokens a minute', hint: `Empty: ${count(DEFAULT_TOKENS)}.`, name: 'tokens', ...rate }}
+        data-field="tokensPerMinute"
+      />
       <Field
         label="Calls at once"
         name="inFlight"

@@ -59,7 +59,8 @@ export type Scope = (typeof SCOPES)[number];
 export type KeyStatus = 'LIVE' | 'REVOKED' | 'EXPIRED';
 
 export const DEFAULT_REQUESTS_PER_MINUTE = 600;
-export const DEFAULT_TOKENS_PER_MINUTE = 200_000;
+/** An agent with several calls of a full context a minute; cached tokens are given back. */
+export const DEFAULT_TOKENS_PER_MINUTE = 2_000_000;
 
 /** The default scopes: `jobs:read` is given only on request (G-21). */
 export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read'];

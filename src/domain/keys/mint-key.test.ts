@@ -45,7 +45,7 @@ describe('G-19 minting', () => {
     expect((await minted()).rawKey).not.toBe(rawKey);
   });
 
-  test('G-20 G-21 defaults: the default scopes, every model, 600 RPM, 200,000 TPM, no expiry', async () => {
+  test('G-20 G-21 defaults: the default scopes, every model, 600 RPM, 2,000,000 TPM, no expiry', async () => {
     const { rawKey, key } = await minted({ name: '  Backend  ' });
     expect(key).toEqual({
       id: key.id,
@@ -56,7 +56,7 @@ describe('G-19 minting', () => {
       scopes: ['inference:chat', 'inference:parse', 'usage:read'],
       models: null,
       requestsPerMinute: 600,
-      tokensPerMinute: 200_000,
+      tokensPerMinute: 2_000_000,
       maxCallsInFlight: null,
       monthlySpendingLimitMicro: null,
       createdBy: adminId,

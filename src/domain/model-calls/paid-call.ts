@@ -379,14 +379,14 @@ export function costOf(
 }
 
 /**
- * The tokens that a call counts against its key's limit instead of the estimate: those it used, as far as a call can
- * use them, or 0 if no model ran. Null keeps the estimate (G-31): a model was reached but reported none, or the client
+ * The tokens that a call counts against the limits of its key and company instead of the estimate: those it used, as far as a
+ * call can use them, without those that the provider read from its cache, or 0 if no model ran. Null keeps the estimate (G-31): a model was reached but reported none, or the client
  * left before it answered.
  */
 export function tokensToCount(call: FinishedCall): number | null {
   if (call.cacheHit === true) return 0;
   const tokens = chargedTokens(call);
-  if (tokens !== null) return totalTokens(tokens);
+  if (tokens !== null) return totalTokens(tokens) - tokens.cachedTokens;
   return call.firstByteMs === null && call.reason !== CLIENT_LEFT ? 0 : null;
 }
 
