@@ -91,7 +91,13 @@ const rpcAnswer = z.looseObject({
   error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
 });
 
-const EVERY_ROUTE: readonly RefusalName[] = ['scopeDenied', 'rateLimited', 'unavailable', 'invalidRequest'];
+const EVERY_ROUTE: readonly RefusalName[] = [
+  'scopeDenied',
+  'addressLimited',
+  'rateLimited',
+  'unavailable',
+  'invalidRequest',
+];
 const CALLS: readonly RefusalName[] = [
   ...EVERY_ROUTE,
   'modelNotAllowed',

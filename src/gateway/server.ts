@@ -1,5 +1,6 @@
 import { TAGS_HEADER } from '../domain/calls/call-attribution.ts';
 import type { AddressRefusals } from '../domain/calls/log/address-refusals.ts';
+import type { FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
@@ -142,6 +143,9 @@ function requestIdHeaders({ path, request }: Pick<Arrived, 'path' | 'request'>):
   return wireOfPath(path, request.headers) === 'messages' ? MESSAGES_ID_HEADERS : ID_HEADERS;
 }
 
+/** Of a request to the endpoint that is refused before its tools are known. */
+const MCP_ROUTE = { endpoint: 'mcp' } as const;
+
 /** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
 function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
   const limits = { ...parts.limits, countAddress: () => ({ outcome: 'admitted' as const }) };
@@ -151,6 +155,12 @@ function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds']) 
     consoleOrigin: parts.consoleOrigin,
     mcp: parts.mcp,
     addressOf: ({ request, connection }) => parts.clientAddress(request, connection.peerAddress),
+    noteRefusal({ requestId }, address, refusal, key) {
+      const nowMs = parts.clock.now();
+      const refused = { key, route: MCP_ROUTE, alias: null, refusal };
+      const callClock = { requestId, overMcp: true, startedAtMs: nowMs, nowMs } as const;
+      noteRefusal(parts, address, refusal, recordOfRefusal(parts.secrets.newId(), refused, callClock));
+    },
     answer: createAnswer(
       { ...parts, limits },
       { ...parts, limits, bodyBounds, refusalOfRead: refuseReads(parts) },
@@ -179,8 +189,7 @@ function createAnswer(parts: OpenGatewayParts, admitParts: AdmitParts, overMcp?:
       if (admission.outcome === 'refused') {
         arrival.bodyShare?.release();
         const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
-        if (record === null) countUnknown(parts, address, admission.refusal);
-        else calls.note(record);
+        noteRefusal(parts, address, admission.refusal, record);
         trace?.answered(refusalStatus(admission.refusal));
         return refusalResponse(admission.refusal, await allowanceHeaders(parts, admission), client);
       }
@@ -238,7 +247,9 @@ function answerPaid(
   return answerModelCall(parts, admission.call, context);
 }
 
-async function allowanceHeaders({ limits }: OpenGatewayParts, { allowances, key }: Refused) {
+async function allowanceHeaders({ limits }: OpenGatewayParts, { allowances, key, refusal }: Refused) {
+  // A flood of one address causes no further steps of shared state.
+  if (refusal.name === 'addressLimited') return {};
   const shown = allowances ?? (key && (await limits.look(key)));
   return shown === null ? {} : rateLimitHeaders(shown);
 }
@@ -273,10 +284,18 @@ async function answerReplay(
   return replayed.response;
 }
 
-/** A refusal before the key is known is counted by address. */
-function countUnknown({ meters, addressRefusals }: GatewayParts, address: string, refusal: Refusal): void {
-  meters?.countUnknown(refusal.name);
-  addressRefusals?.note(address, refusalReason(refusal));
+/** Recorded for the key if it is known, else counted. Those for which the address matters are counted by it as well. */
+function noteRefusal(
+  { meters, addressRefusals, calls }: GatewayParts,
+  address: string,
+  refusal: Refusal,
+  record: FinishedCall | null,
+): void {
+  if (record === null) meters?.countUnknown(refusal.name);
+  else calls.note(record);
+  if (record === null || refusal.name === 'addressLimited') {
+    addressRefusals?.note(address, refusalReason(refusal));
+  }
 }
 
 const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';

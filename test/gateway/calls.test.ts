@@ -135,3 +135,33 @@ test('requests without a valid key are counted by address and code', async () =>
     { address: '203.0.113.7', code: 'unauthenticated', count: 4 },
   ]);
 });
+
+test('G-39 requests beyond the limit of their address are recorded for keys that are known, and cause no look-up of others', async () => {
+  const beside = await openGateway({ ...gateway.parts, isSecond: true, addressRequestsPerMinute: 3 });
+  const [{ rawKey, id }, other] = [await gateway.mint(), await gateway.mint()];
+  const ask = async (path: string, key: string, method = 'GET') => {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await fetch(`${beside.url}${path}`, { method, headers })).status;
+  };
+  for (let at = 0; at < 3; at += 1) expect(await ask('/models', rawKey)).toBe(200);
+  for (const path of ['/models', '/chat/completions'] as const) {
+    expect(await ask(path, rawKey, path === '/models' ? 'GET' : 'POST')).toBe(429);
+  }
+  expect(await ask('/mcp', rawKey, 'POST')).toBe(429);
+  // Valid, but never seen by this process: it is counted by its address only.
+  expect(await ask('/models', other.rawKey)).toBe(429);
+  expect(await ask('/nowhere', rawKey)).toBe(429);
+  const refused = (await gateway.calls(id, 6)).filter(({ outcome }) => outcome === 'REFUSED');
+  expect(refused.map(({ endpoint, reason }) => [endpoint, reason])).toEqual([
+    ['models', 'addressLimited'],
+    ['chat/completions', 'addressLimited'],
+    ['mcp', 'addressLimited'],
+  ]);
+  expect(await gateway.calls(other.id, 0)).toEqual([]);
+  await beside.addressRefusals.close();
+  const rows = await gateway.parts.database.query(
+    `select sum(count)::int as count from address_refusals where code = 'addressLimited'`,
+  );
+  expect([...rows]).toEqual([{ count: 5 }]);
+  await beside.close();
+});

@@ -176,6 +176,7 @@ const REASONS: Readonly<Record<string, string>> = {
   PROVIDER_RATE_LIMITED: 'Every provider of the model limited the rate of requests',
   LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',
   rateLimited: 'A limit of the key or a ceiling of the company was reached',
+  addressLimited: 'Too many requests came from its address. The operator sets that limit',
   invalidRequest: 'The request could not be read',
   notFound: 'There is no such route',
   idempotencyConflict: 'The idempotency key was taken',

@@ -32,6 +32,11 @@ export interface KeyDirectoryParts {
 export interface KeyDirectory {
   /** Synchronous if the cached answer is fresh, which is always so for a key in steady use. Never rejects. */
   find(rawKey: string): KeyLookup | Promise<KeyLookup>;
+  /**
+   * For statistics, never for admission: the key if this process has it cached, however old the entry is. Asks nothing of the
+   * store.
+   */
+  known(rawKey: string): KeyInUse | null;
   /** Records, with a delay, when the key was last used. */
   noteUse(keyId: string): void;
   close(): Promise<void>;
@@ -118,6 +123,11 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
 
   return {
     find,
+    known(rawKey) {
+      if (!isWellFormed(rawKey)) return null;
+      const entry = remembered.live(secrets.sha256(rawKey).toHex());
+      return entry !== undefined && clock.now() < entry.expiresAtMs ? entry.lookup.key : null;
+    },
     noteUse: lastUses.note,
     async close() {
       closed = true;

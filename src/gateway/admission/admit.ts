@@ -166,9 +166,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   const { request, path, address } = arrival;
   const counted = await parts.limits.countAddress(address);
   arrival.onStep?.('address');
-  if (counted.outcome === 'refused') {
-    return refuse({ name: 'rateLimited', message: ADDRESS_MESSAGE, retryAfterMs: counted.retryAfterMs });
-  }
+  if (counted.outcome === 'refused') return refuseAddress(parts.keys, arrival, counted.retryAfterMs);
   const route = routeOf(request.method, path);
   if (route === null) {
     return refuse({ name: 'notFound', message: unknownRoute(request.method, path) });
@@ -228,15 +226,19 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   return refuse(refusalOfState(state), known);
 }
 
+/** With its key only where this process knows it already: a flood of other keys causes no look-ups. */
+function refuseAddress(keys: KeyDirectory, { request, path }: Arrival, retryAfterMs: number): Refused {
+  const key = keys.known(keyIn(request, wireOfPath(path, request.headers) === 'messages'));
+  const route = key === null ? null : routeOf(request.method, path);
+  return refuse({ name: 'addressLimited', retryAfterMs }, { route, key });
+}
+
 async function findKey(parts: AdmitParts, { request, path, onStep }: Arrival, route: Route) {
   const isMessages = wireOfPath(path, request.headers) === 'messages';
   const found = await parts.keys.find(keyIn(request, isMessages));
   onStep?.('key');
   if (found.outcome === 'unavailable') {
-    return refuse(
-      { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
-      { route },
-    );
+    return refuse(KEYS_UNAVAILABLE, { route });
   }
   if (found.outcome === 'unknown') {
     return refuse(
@@ -250,6 +252,11 @@ async function findKey(parts: AdmitParts, { request, path, onStep }: Arrival, ro
   }
   return found;
 }
+
+export const KEYS_UNAVAILABLE = {
+  name: 'unavailable',
+  message: 'API keys cannot be verified right now. Retry shortly.',
+} as const satisfies Refusal;
 
 /** After a body that took longer the key is looked up again: it may have been revoked or changed meanwhile (G-23). */
 const LATE_BODY_MS = 100;
@@ -358,9 +365,6 @@ async function claimed(
 function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {
   return models.all().find(({ kind }) => kinds.includes(kind))?.alias ?? '';
 }
-
-const ADDRESS_MESSAGE =
-  'Too many requests from this address, which all callers behind it share. Back off and try again.';
 
 async function admitRead(parts: AdmitParts, id: string, asked: AskedRead): Promise<Admission> {
   const { route, key } = asked;

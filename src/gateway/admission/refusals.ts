@@ -95,6 +95,13 @@ export const REFUSALS = {
     message:
       'The credits that are left are held by calls that are still running. Retry after the time in retry-after, lower max_tokens, or buy credits.',
   },
+  addressLimited: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: null,
+    message:
+      'Too many requests from this address, which all callers behind it share. Retry after the time in retry-after.',
+  },
   rateLimited: {
     status: 429,
     type: 'rate_limit_error',

@@ -267,7 +267,7 @@ interface CallClock {
 /** Null if no key was known: such refusals are counted, not stored. */
 export function recordOfRefusal(
   id: string,
-  { key, route, alias, refusal, attribution }: Pick<Refused, RecordedOfRefusal>,
+  { key, route, alias, refusal, attribution }: RecordedRefusal,
   clock: CallClock,
 ): FinishedCall | null {
   if (key === null || route === null) return null;
@@ -284,7 +284,9 @@ export function recordOfRefusal(
   };
 }
 
-type RecordedOfRefusal = 'key' | 'route' | 'alias' | 'refusal' | 'attribution';
+interface RecordedRefusal extends Pick<Refused, 'key' | 'alias' | 'refusal' | 'attribution'> {
+  readonly route: { readonly endpoint: FinishedCall['endpoint'] } | null;
+}
 
 export function recordOfRead(
   { id, key, route }: AdmittedRead,

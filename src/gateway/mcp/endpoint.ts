@@ -5,10 +5,9 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { TAGS_HEADER } from '../../domain/calls/call-attribution.ts';
-import type { AddressRefusals } from '../../domain/calls/log/address-refusals.ts';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
-import type { LiveKey } from '../../domain/keys/key-lookup.ts';
+import type { KeyInUse, LiveKey } from '../../domain/keys/key-lookup.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
 import { bearerToken } from '../../http/client-identity.ts';
 import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
@@ -19,6 +18,7 @@ import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { KEYS_UNAVAILABLE } from '../admission/admit.ts';
 import { CACHE_HEADER } from '../admission/cached-answer.ts';
 import { TOO_MANY_LARGE } from '../admission/read-call-body.ts';
 import { REFUSALS, type Refusal, refusalResponse } from '../admission/refusals.ts';
@@ -70,8 +70,8 @@ interface McpEndpointParts {
   readonly limits: Pick<Limits, 'countAddress'>;
   readonly bodyBounds: CountedBodyBounds;
   readonly addressOf: (arrived: Arrived) => string;
-  /** Counts requests that are refused before their key is known. */
-  readonly addressRefusals?: Pick<AddressRefusals, 'note'> | undefined;
+  /** Records a request that is refused before its tools are known; `key` is null if its key is not known either. */
+  noteRefusal(arrived: Arrived, address: string, refusal: Refusal, key: KeyInUse | null): void;
   /** Answers the REST routes, for a request whose address has been counted. */
   readonly answer: (arrived: Arrived) => Promise<Response>;
   readonly guard: BrowserGuard;
@@ -81,6 +81,7 @@ interface McpEndpointParts {
 
 /** The limit per request, which is also that of the protocol's own server. */
 const MOST_MESSAGES = 100;
+const NO_KEY = { name: 'unauthenticated' } as const;
 /** Never called: requests to it are answered in this process. */
 const OWN_ORIGIN = 'http://gateway.invalid';
 
@@ -98,8 +99,8 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const address = parts.addressOf(arrived);
     const counted = await limits.countAddress(address);
     if (counted.outcome === 'refused') {
-      parts.addressRefusals?.note(address, 'rateLimited');
-      return tooMany(counted.retryAfterMs);
+      const key = keys.known(bearerToken(request) ?? '');
+      return tooMany(arrived, address, counted.retryAfterMs, key);
     }
     if (request.method !== 'POST') return methodNotAllowed();
     const foreign = parts.guard(request);
@@ -107,14 +108,12 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const token = bearerToken(request) ?? '';
     const found = await keys.find(token);
     if (found.outcome === 'unavailable') {
-      return refusalResponse(
-        { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
-        {},
-      );
+      parts.noteRefusal(arrived, address, KEYS_UNAVAILABLE, null);
+      return refusalResponse(KEYS_UNAVAILABLE, {});
     }
     if (found.outcome === 'unknown') {
-      parts.addressRefusals?.note(address, 'unauthenticated');
-      return refusalResponse({ name: 'unauthenticated' }, { 'www-authenticate': 'Bearer realm="turnpike"' });
+      parts.noteRefusal(arrived, address, NO_KEY, null);
+      return refusalResponse(NO_KEY, { 'www-authenticate': 'Bearer realm="turnpike"' });
     }
     const read = await readMessages(request, bodyBounds, found.key.companyId);
     if (read.outcome === 'refused') return read.response;
@@ -125,6 +124,12 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       read.share?.release();
     }
   };
+
+  function tooMany(arrived: Arrived, address: string, retryAfterMs: number, key: KeyInUse | null): Response {
+    const refusal = { name: 'addressLimited', retryAfterMs } as const;
+    parts.noteRefusal(arrived, address, refusal, key);
+    return refusalResponse(refusal, {});
+  }
 
   async function serveRead(
     arrived: Arrived,
@@ -138,7 +143,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const calls = messages.filter(({ toolName }) => toolName !== null).length;
     for (let more = 1; more < calls; more += 1) {
       const again = await limits.countAddress(address);
-      if (again.outcome === 'refused') return tooMany(again.retryAfterMs);
+      if (again.outcome === 'refused') return tooMany(arrived, address, again.retryAfterMs, found.key);
     }
     keys.noteUse(found.key.id);
     const takesStreams = request.headers.get('accept')?.includes('text/event-stream') ?? false;
@@ -288,10 +293,6 @@ const REPEATED_ID = 'Invalid request: two requests of the batch have the same id
 
 function refusedMessages(refusal: Refusal): ReadMessages {
   return { outcome: 'refused', response: refusalResponse(refusal, {}) };
-}
-
-function tooMany(retryAfterMs: number): Response {
-  return refusalResponse({ name: 'rateLimited', retryAfterMs }, {});
 }
 
 /** G-34: errors of the protocol itself keep the protocol's format; errors of HTTP have the envelope. */

@@ -324,8 +324,8 @@ const addressRefusals: Declaration = (builder) =>
     t.field({
       type: ['AddressRefusal'],
       description:
-        'Requests that were refused before a key was known (unknown keys, too many of one address), by address and code: the 100 ' +
-        'most frequent of the last day, or of `hours`. They are stored for a week.',
+        'Requests that were refused before a key was known, or because too many came from their address, by address and code: ' +
+        'the 100 most frequent of the last day, or of `hours`. They are stored for a week.',
       authScopes: { superAdmin: true },
       extensions: { maxRows: MOST_ADDRESSES } satisfies FieldSize,
       args: { hours: t.arg.int({ description: 'The period in hours, 1 to 168.' }) },

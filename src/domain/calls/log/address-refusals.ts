@@ -3,7 +3,10 @@ import type { Database, Statements } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 
-/** Requests refused before a key was known: they belong to no company, so they are counted by address and code. */
+/**
+ * Requests refused before a key was known belong to no company, so they are counted by address and code; so are those beyond
+ * the limit of their address.
+ */
 export interface AddressRefusals {
   note(address: string, code: string): void;
   /** Writes the pending counts. */
