@@ -54,20 +54,34 @@ describe('G-18 the official openai client, with only its address and key changed
     expect([text, tokens]).toEqual(['Hello', 12]);
   });
 
-  test('G-13 G-18 a loop that reads choices[0] of every chunk works with a key that shows usage only where it is asked for', async () => {
-    const { rawKey } = await gateway.mint({ streamUsageChunk: 'ASKED' });
-    const careless = new OpenAI({ baseURL: gateway.url, apiKey: rawKey });
-    const read = async (more: object) => {
-      gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
-      const stream = await careless.chat.completions.create({ ...question, ...more, stream: true });
-      let text = '';
-      for await (const part of stream)
-        text += (part.choices[0] as { delta: { content: string } }).delta.content;
-      return text;
-    };
-    expect(await read({})).toBe('Hello');
-    const asking = read({ stream_options: { include_usage: true } });
-    expect(await asking.catch((error: unknown) => error)).toBeInstanceOf(TypeError);
+  test.each(['ALWAYS', 'ASKED'] as const)(
+    'G-13 G-18 the loop of its README, which reads choices[0] of every chunk, works: %s',
+    async (streamUsageChunk) => {
+      const { rawKey } = await gateway.mint({ streamUsageChunk });
+      const careless = new OpenAI({ baseURL: gateway.url, apiKey: rawKey });
+      const read = async (more: object) => {
+        gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
+        const stream = await careless.chat.completions.create({ ...question, ...more, stream: true });
+        let text = '';
+        for await (const part of stream)
+          text += (part.choices[0] as { delta: { content?: string } }).delta.content ?? '';
+        return text;
+      };
+      expect(await read({})).toBe('Hello');
+      const asking = read({ stream_options: { include_usage: true } });
+      expect(await asking.catch((error: unknown) => error)).toBeInstanceOf(TypeError);
+    },
+  );
+
+  test('G-13 G-18 the same loop over completions', async () => {
+    const choice = { text: 'Hi', index: 0, finish_reason: null, logprobs: null };
+    gateway.upstream.answer(() => streamOf(chunk('', { choices: [choice] }), usageChunk, done));
+    const question = { model: 'svc/chat-default', prompt: 'x', stream: true as const };
+    let text = '';
+    for await (const part of await client.completions.create(question)) {
+      text += (part.choices[0] as { text: string }).text.toUpperCase();
+    }
+    expect(text).toBe('HI');
   });
 
   test('G-18 calls tools and requests JSON: its fields arrive, the answer is returned', async () => {

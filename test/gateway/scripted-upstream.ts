@@ -88,6 +88,11 @@ export function chunk(content: string, changes: Record<string, unknown> = {}): s
 }
 
 export const usageChunk = chunk('', { choices: [], usage: USAGE });
+/** As a client gets it that did not ask for it. */
+export const unaskedUsageChunk = chunk('', {
+  choices: [{ index: 0, delta: {}, finish_reason: null }],
+  usage: USAGE,
+});
 export const done = 'data: [DONE]\n\n';
 
 export interface StreamScript {

@@ -45,8 +45,8 @@ export interface KeySettings {
 export const LONGEST_CACHE_TTL_SECONDS = 2_592_000;
 
 /**
- * The last chunk of a stream, with usage and without choices. The gateway always requests it, because calls are charged by
- * it. ALWAYS passes it on; ASKED only where the client sent `stream_options.include_usage: true`.
+ * The last chunk of a stream, with its usage. The gateway always requests it, because calls are charged by it. ALWAYS passes
+ * it on, with an empty choice where the client did not send `stream_options.include_usage: true`; ASKED only where it did.
  */
 export const STREAM_USAGE_CHUNKS = ['ALWAYS', 'ASKED'] as const;
 

@@ -3,7 +3,7 @@ import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import { type Alias, priceAt } from '../../domain/models/aliases.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
-import { hidesUsageChunk } from '../json/usage-chunk.ts';
+import { usageChunkForm } from '../json/usage-chunk.ts';
 import { isFree } from './call-size.ts';
 import { forwardedFrom } from './client-headers.ts';
 import type { ParseFields } from './read-parse-body.ts';
@@ -79,9 +79,11 @@ export async function findCached(
   if (cache === undefined || ttlMs === 0 || !isCacheable(route, fields)) return NOT_CACHED;
   const { endpoint, wire } = route;
   // The same bytes get another response for keys with another setting, and under another beta.
-  const isHidden =
-    fields.stream && wire === 'completions' && hidesUsageChunk(streamUsageChunk, { key, bytes, fields });
-  const variant = JSON.stringify([isHidden, forwardedFrom(request, wire)]);
+  const usageChunk =
+    fields.stream &&
+    wire === 'completions' &&
+    usageChunkForm(streamUsageChunk, { key, route, bytes, fields });
+  const variant = JSON.stringify([usageChunk, forwardedFrom(request, wire)]);
   const { companyId } = key;
   const digest = await cache.digestOf(companyId, { endpoint, alias: alias.alias, variant, bytes });
   return { digest, ttlMs, hit: await cache.find(companyId, digest, ttlMs) };

@@ -8,7 +8,7 @@ import { responseRecord } from '../forwarding/record-response.ts';
 import { createTierReader } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
-import { hidesUsageChunk } from '../json/usage-chunk.ts';
+import { usageChunkForm } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap, type UsageTap } from './usage-tap.ts';
 
@@ -49,7 +49,7 @@ export function answerStream(answering: Answering): Response {
     hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
     hidesCosts: answering.hidesCosts,
     reasoning: answering.reasoning,
-    hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
+    ...(wire === 'completions' ? { usageChunk: usageChunkForm(parts.streamUsageChunk, call) } : {}),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;

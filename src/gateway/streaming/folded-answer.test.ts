@@ -21,7 +21,8 @@ test('a chat stream is folded into its message, with tool calls and usage', () =
     piece(call({ function: { arguments: ':1}' } })),
     { id: 'c', choices: [{ index: 1, delta: { content: 'Other' } }] },
     piece({}, { finish_reason: 'stop' }),
-    { id: 'c', choices: [], usage: { total_tokens: 3 } },
+    { id: 'c', choices: [], usage: { total_tokens: 2 } },
+    { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: null }], usage: { total_tokens: 3 } },
     '[DONE]',
   );
   expect(folded(`: comment\n\n${text}`, 'completions')).toEqual({

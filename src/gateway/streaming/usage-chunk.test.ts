@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { UsageChunkForm } from '../json/usage-chunk.ts';
 import { createUsageTap } from './usage-tap.ts';
 
 const ALIAS = 'svc/chat-default';
@@ -11,8 +12,8 @@ const DONE = 'data: [DONE]\n\n';
 const LINE_ENDS = { '\\n': '\n', '\\r\\n': '\r\n', '\\r': '\r' };
 
 /** What the client gets where the stream comes in these pieces. */
-function heard(pieces: Iterable<Uint8Array>, hidesUsageChunk = true) {
-  const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 1_000_000, hidesUsageChunk });
+function heard(pieces: Iterable<Uint8Array>, usageChunk: UsageChunkForm = 'hidden') {
+  const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 1_000_000, usageChunk });
   const out: Uint8Array[] = [];
   const keep = (bytes: Uint8Array | null) => void (bytes === null || out.push(bytes.slice()));
   for (const piece of pieces) {
@@ -29,7 +30,72 @@ function heard(pieces: Iterable<Uint8Array>, hidesUsageChunk = true) {
 const whole = (text: string) => [new TextEncoder().encode(text)];
 const counted = { promptTokens: 7, cachedTokens: 0, completionTokens: 1 };
 
-describe('G-13 the usage chunk of a client that did not ask for it', () => {
+const NOT_PART_OF_IT = [
+  ['usage beside a choice', chunk({ choices: [{ delta: {}, finish_reason: 'stop' }], usage })],
+  ['usage that is null', chunk({ choices: [], usage: null })],
+  ['no usage', chunk({ choices: [], prompt_filter_results: [] })],
+  ['usage in a choice', chunk({ choices: [{ usage }] })],
+  ['a number as usage', chunk({ choices: [], usage: 7 })],
+  ['text about it', chunk({ choices: [{ delta: { content: '"choices":[],"usage":{}' } }] })],
+  ['what is cut short', 'data: {"choices":[],"usage":{"prompt_tokens":7}\n\n'],
+] as const;
+
+describe('G-13 the usage chunk of a client that did not ask for it, given an empty choice', () => {
+  const DELTA = '[{"index":0,"delta":{},"finish_reason":null}]';
+  const shown = (events: readonly string[], form: UsageChunkForm = 'empty-delta') =>
+    heard(whole(events.join('')), form);
+
+  test('at every split of the stream, its other bytes as they came', () => {
+    const event = `data: {"id":1e400, "choices" : [ ] ,"model":"${ALIAS}","usage":${JSON.stringify(usage)}}\n\n`;
+    const expected = content('ü') + event.replace('[ ]', DELTA) + DONE;
+    const bytes = new TextEncoder().encode(content('ü') + event + DONE);
+    for (let first = 0; first <= bytes.length; first += 1) {
+      const { text, usage: read } = heard([bytes.slice(0, first), bytes.slice(first)], 'empty-delta');
+      expect(text).toBe(expected);
+      expect(read).toEqual(counted);
+    }
+  });
+
+  test('as the endpoint of completions writes a choice', () => {
+    expect(shown([last, DONE], 'empty-text').text).toBe(
+      last.replace('[]', '[{"index":0,"text":"","finish_reason":null,"logprobs":null}]') + DONE,
+    );
+  });
+
+  test.each([
+    ['without choices', chunk({ usage }), `data: {"choices":${DELTA},"usage":`],
+    ['with choices that are null', chunk({ usage, choices: null }), `"choices":${DELTA}}\n\n`],
+    ['with escaped names', chunk({ usage, CHOICES: 1 }).replace('"CHOICES":1', '"\\u0063hoices":[]'), DELTA],
+    [
+      'over several lines',
+      `data: {"usage":${JSON.stringify(usage)},"choices":[\ndata: ],"x":1}\n\n`,
+      `"choices":${DELTA},"x":1}`,
+    ],
+  ])('%s', (_, event, expected) => {
+    const { text } = shown([event, DONE]);
+    expect(text).toContain(expected);
+    expect(JSON.parse(text.slice('data: '.length, text.indexOf('\n\n')))).toMatchObject({
+      choices: JSON.parse(DELTA),
+      usage,
+    });
+  });
+
+  test('beside the name of the provider’s model and costs, which are replaced and removed', () => {
+    const event = chunk({ usage: { ...usage, cost: 3 }, choices: [], model: 'provider-model-x' });
+    const options = { alias: ALIAS, maxEventBytes: 1_000_000, hidesCosts: true };
+    const tap = createUsageTap({ ...options, usageChunk: 'empty-delta' });
+    const { bytes } = tap.push(new TextEncoder().encode(event));
+    expect(Buffer.from(bytes ?? []).toString()).toBe(
+      chunk({ usage, choices: JSON.parse(DELTA), model: ALIAS }),
+    );
+  });
+
+  test.each(NOT_PART_OF_IT)('%s stays as it is', (_, event) => {
+    expect(shown([event, DONE]).text).toBe(event + DONE);
+  });
+});
+
+describe('G-13 the usage chunk of a client that did not ask for it, where it is hidden', () => {
   test.each(Object.entries(LINE_ENDS))(
     'is read and dropped at every split of the stream, with %s',
     (_, end) => {
@@ -63,15 +129,7 @@ describe('G-13 the usage chunk of a client that did not ask for it', () => {
     expect(heard(whole(events.join('')))).toEqual({ text: expected, usage: counted });
   });
 
-  test.each([
-    ['usage beside a choice', chunk({ choices: [{ delta: {}, finish_reason: 'stop' }], usage })],
-    ['usage that is null', chunk({ choices: [], usage: null })],
-    ['no usage', chunk({ choices: [], prompt_filter_results: [] })],
-    ['usage in a choice', chunk({ choices: [{ usage }] })],
-    ['a number as usage', chunk({ choices: [], usage: 7 })],
-    ['text about it', chunk({ choices: [{ delta: { content: '"choices":[],"usage":{}' } }] })],
-    ['what is cut short', 'data: {"choices":[],"usage":{"prompt_tokens":7}\n\n'],
-  ])('%s is not part of it and passes', (_, event) => {
+  test.each(NOT_PART_OF_IT)('%s is not part of it and passes', (_, event) => {
     expect(heard(whole(event + DONE)).text).toBe(event + DONE);
   });
 });

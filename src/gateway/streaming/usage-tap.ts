@@ -6,6 +6,7 @@ import type { TierReader } from '../json/reported-tiers.ts';
 import { createStreamUsage, type Usage } from '../json/reported-usage.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
 import type { ToolUseCounter } from '../json/tool-uses.ts';
+import { emptyChoiceIn, type UsageChunkForm } from '../json/usage-chunk.ts';
 import {
   createSseEventCutter,
   placeInEvent,
@@ -17,14 +18,13 @@ import {
 /**
  * Reads a model's stream while it is passed to the client. Every event is passed on as soon as it is complete, in order and
  * byte for byte except for the names of models and providers and for hidden costs (`createRestampedBytes`). That includes
- * comments, ids, pings, the usage event whether it was requested or not (G-13), and data that are not JSON. Three types of
- * events are not passed on directly:
+ * comments, ids, pings, and data that are not JSON. Three types of events are not passed on directly:
  *
  * - `[DONE]` is held until the end, so that the charge is settled before the last byte is sent (G-33). Anything that an
  *   upstream sends after it is read as usual and sent before it: clients stop reading at `[DONE]`, and still receive late
  *   usage.
- * - The usage chunk, with usage and without choices, is read and dropped if `hidesUsageChunk` is set. A chunk that also has
- *   choices is part of the answer and is passed on.
+ * - The usage chunk, with usage and without choices, is passed on, given an empty choice, or dropped, as `usageChunk` says
+ *   (G-13). A chunk that also has choices is part of the answer and is passed on.
  * - An error event means that the upstream broke the stream. The call then failed and is free, even if usage was seen (G-30).
  *   Nothing more is passed on: the caller reports the failure in our own envelope (G-38).
  *
@@ -78,7 +78,7 @@ interface UsageTapOptions {
   readonly alias: string;
   /** The limit of bytes buffered for one incomplete event. */
   readonly maxEventBytes: number;
-  readonly hidesUsageChunk?: boolean;
+  readonly usageChunk?: UsageChunkForm;
   /** Null if the call may not use hosted tools. */
   readonly toolUses?: ToolUseCounter | null;
   /** Null if the price of the call does not depend on a tier. */
@@ -112,7 +112,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     wire = 'completions',
     alias,
     maxEventBytes,
-    hidesUsageChunk = false,
+    usageChunk = 'as-sent',
     toolUses = null,
     tiers = null,
     hasSeveral = false,
@@ -188,8 +188,16 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     if (hasSeveral && fields.isWhole && fields.usageEnd > 0) isOfAll = isUsageChunkAt(bytes, start, end);
     if (toolUses !== null && fields.isWhole) toolUses.note(bytes, start, end, fields);
     if (tiers !== null && fields.isWhole) tiers.note(bytes, start, end, fields);
-    if (hidesUsageChunk && fields.isWhole && fields.usageEnd > 0 && isUsageChunkAt(bytes, start, end)) {
-      wasDropped = true;
+    if (
+      usageChunk !== 'as-sent' &&
+      fields.isWhole &&
+      fields.usageEnd > 0 &&
+      isUsageChunkAt(bytes, start, end)
+    ) {
+      wasDropped = usageChunk === 'hidden';
+      if (usageChunk !== 'hidden') {
+        restamp(output, event, joinedFrom, 0, emptyChoiceIn(bytes, start, end, usageChunk));
+      }
       return true;
     }
     if (!wasHeld) {
@@ -217,14 +225,20 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     { source, start, end }: Pick<SseEvent, 'source' | 'start' | 'end'>,
     joinedFrom: Extract<SseEventData, { kind: 'data' }>['joinedFrom'],
     shift = 0,
+    change: ReturnType<typeof emptyChoiceIn> | null = null,
   ): void {
     const { toRestamp, toRemove } = fields;
+    if (change !== null) {
+      const later = toRestamp.findIndex((at, index) => index % 2 === 0 && at > change.start);
+      toRestamp.splice(later === -1 ? toRestamp.length : later, 0, change.start, change.end);
+    }
     let at = start;
     let removed = 0;
     for (let next = 0; next < toRestamp.length; next += 2) {
       const from = toRestamp[next] as number;
       into.keep(source, at, placeInEvent(joinedFrom, from) - shift);
       if (from === toRemove[removed]) removed += 1;
+      else if (from === change?.start) into.keep(change.bytes, 0, change.bytes.length);
       else into.stamp();
       at = placeInEvent(joinedFrom, toRestamp[next + 1] as number) - shift;
     }

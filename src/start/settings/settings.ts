@@ -299,7 +299,7 @@ export const SETTINGS = {
   STREAM_USAGE_CHUNK: oneOf(
     ['always', 'asked'],
     'always',
-    'Whether streams of chat and completions show the last chunk, which has usage and no choices: `always`, or `asked` for only those whose client sent `stream_options.include_usage: true`. A key may have its own choice.',
+    'Whether streams of chat and completions show the last chunk, which has the usage: `always`, with an empty choice if the client did not send `stream_options.include_usage: true`, or `asked` for only those that did. A key may have its own choice.',
   ),
   UNAVAILABLE_TOOLS: oneOf(
     ['refuse', 'drop'],

@@ -40,9 +40,12 @@ declare module '../schema-builder.ts' {
 const apiKeyObjects: Declaration = (builder) => {
   builder.enumType('ApiKeyStatus', { values: ['LIVE', 'REVOKED', 'EXPIRED'] as const });
   builder.enumType('StreamUsageChunk', {
-    description: 'The last chunk of a stream, which has usage and no choices.',
+    description: 'The last chunk of a stream, which has its usage.',
     values: {
-      [STREAM_USAGE_CHUNKS[0]]: { description: 'Included in every stream.' },
+      [STREAM_USAGE_CHUNKS[0]]: {
+        description:
+          'Included in every stream; with an empty choice if the client did not send `stream_options.include_usage: true`.',
+      },
       [STREAM_USAGE_CHUNKS[1]]: {
         description: 'A stream shows it only where the client sent `stream_options.include_usage: true`.',
       },
