@@ -39,6 +39,7 @@ interface StoredTarget {
   readonly apiVersion: string | null;
   readonly headerNames: readonly string[];
   readonly timeoutMs: number | null;
+  readonly idleTimeoutMs: number | null;
   readonly maxInFlight: number | null;
   readonly cost: Cost | null;
   readonly health: TargetHealth | null;
@@ -128,6 +129,7 @@ function targetIn(values: FormValues, row: PlacedRow) {
     ...(text('apiVersion') === '' ? {} : { apiVersion: text('apiVersion') }),
     ...(text('removeHeaders') === 'on' ? { headers: {} } : headers === null ? {} : { headers }),
     timeoutMs: values.number(`timeoutMs-${number}`),
+    idleTimeoutMs: values.number(`idleTimeoutMs-${number}`),
     maxInFlight: values.number(`maxInFlight-${number}`),
     cost: costIn(values, row),
   };
@@ -271,10 +273,20 @@ function LimitFields({ row }: { row: PlacedRow }) {
       <summary>Limits and cost</summary>
       <div className="columns">
         <Field
-          label="Time-out, in ms"
+          label="Time-out until the answer begins, in ms"
           {...named(row, 'timeoutMs')}
           {...whole}
+          max={3_600_000}
           defaultValue={stored?.timeoutMs ?? ''}
+          hint="Empty: as the gateway is configured."
+        />
+        <Field
+          label="Time-out of silence in the answer, in ms"
+          {...named(row, 'idleTimeoutMs')}
+          {...whole}
+          max={3_600_000}
+          defaultValue={stored?.idleTimeoutMs ?? ''}
+          hint="Empty: as the gateway is configured."
         />
         <Field
           label="Calls at once"

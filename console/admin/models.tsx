@@ -20,7 +20,7 @@ const ALIASES =
   graphql(`query($includeRetired: Boolean) { modelAliases(includeRetired: $includeRetired) { alias kind byokFeePercent
   priceWarnings isDocumented contextLength maxOutputTokens retiredAt version strategy retries retryStatuses fallback hedgeMs
   prices { id prompt cached completion cacheWrite inForceFrom } priceFactors { field value factor }
-  targets { id provider baseUrl model weight hasKey apiVersion headerNames timeoutMs maxInFlight
+  targets { id provider baseUrl model weight hasKey apiVersion headerNames timeoutMs idleTimeoutMs maxInFlight
     cost { prompt cached completion cacheWrite }
     health { state coolingStatus coolingUntil recentFailures lastFailureReason lastFailureAt } }
   hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);

@@ -203,7 +203,7 @@ describe('models and targets', () => {
     });
     expect(second.targets[0]).toEqual({
       ...{ provider: 'openai', baseUrl: 'https://one.example/v1', model: 'one', weight: 1, hasKey: true },
-      ...{ timeoutMs: null, maxInFlight: null },
+      ...{ timeoutMs: null, idleTimeoutMs: null, maxInFlight: null },
     });
   });
 
@@ -239,7 +239,7 @@ describe('models and targets', () => {
     expect((await set('--kind', 'image', ...price)).lines).toEqual(['! --kind is chat, extract, embed']);
     expect((await set('--kind', 'chat')).lines[0]).toContain('needs a price');
     expect((await set('--kind', 'chat', '--prompt', '1')).exitCode).toBe(EXIT_USAGE);
-    const limits = ['--timeout-ms', '900', '--max-in-flight', '4'];
+    const limits = ['--timeout-ms', '900', '--idle-timeout-ms', '800', '--max-in-flight', '4'];
     const added = await set('--kind', 'chat', ...price, '--provider', 'ollama', '--model', 'm', ...limits);
     expect([added.exitCode, added.lines.at(-1)]).toEqual([EXIT_OK, `${own} is added`]);
     expect(sent).toHaveLength(1);
@@ -257,7 +257,7 @@ describe('models and targets', () => {
     expect(json).toMatchObject({
       alias: own,
       contextLength: 131_072,
-      targets: [{ timeoutMs: 900, maxInFlight: 4 }],
+      targets: [{ timeoutMs: 900, idleTimeoutMs: 800, maxInFlight: 4 }],
     });
     expect((await typed(retireAliasCommand, own)).lines).toEqual([`${own} is retired`]);
     expect((await typed(retireAliasCommand, 'acme/chat-cheap')).lines[0]).toContain('cannot be retired');

@@ -97,8 +97,9 @@ interface ListedAlias extends StoredAlias {
 function aliasAsJson(alias: string, listed: ListedAlias, served: keyof typeof WITHOUT_TARGETS) {
   const { kind, retiredAt, bounds, routing, hostedTools } = listed;
   const targets = listed.targets.map((target) => {
-    const { provider, baseUrl, model, weight, sealedKey, timeoutMs, maxInFlight } = target;
-    return { provider, baseUrl, model, weight, hasKey: sealedKey !== null, timeoutMs, maxInFlight };
+    const { provider, baseUrl, model, weight, sealedKey, timeoutMs, idleTimeoutMs, maxInFlight } = target;
+    const limits = { timeoutMs, idleTimeoutMs, maxInFlight };
+    return { provider, baseUrl, model, weight, hasKey: sealedKey !== null, ...limits };
   });
   const status = retiredAt !== null ? 'retired' : targets.length > 0 ? 'configured' : served;
   return {

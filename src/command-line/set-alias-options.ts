@@ -7,8 +7,8 @@ import type { TokenPriceParams } from '../domain/models/token-price.ts';
 import { readOptions } from './command.ts';
 
 export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
-    [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--max-in-flight N]
-    [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test] [--suggested]
+    [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--idle-timeout-ms N]
+    [--max-in-flight N] [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test] [--suggested]
   or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add]
   or: turnpike set-alias ALIAS --embedded
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
@@ -102,6 +102,7 @@ function readTarget(
     weight: Number(values.weight ?? '1'),
     apiVersion: values['api-version'] ?? null,
     timeoutMs: numberIn(values['timeout-ms']) ?? null,
+    idleTimeoutMs: numberIn(values['idle-timeout-ms']) ?? null,
     maxInFlight: numberIn(values['max-in-flight']) ?? null,
   };
 }
@@ -196,8 +197,8 @@ const several = { type: 'string', multiple: true } as const;
 const OPTIONS = {
   ...{ provider: text, model: text, url: text, 'key-file': text, 'api-version': text, header: several },
   ...{ responses: text, weight: text, add: flag, embedded: flag, 'no-test': flag, suggested: flag },
-  ...{ 'timeout-ms': text, 'max-in-flight': text, 'cost-prompt': text, 'cost-cached': text },
-  ...{ 'cost-completion': text, 'cost-cache-write': text },
+  ...{ 'timeout-ms': text, 'idle-timeout-ms': text, 'max-in-flight': text },
+  ...{ 'cost-prompt': text, 'cost-cached': text, 'cost-completion': text, 'cost-cache-write': text },
   ...{
     tool: several,
     'no-tools': flag,
@@ -224,6 +225,6 @@ const TARGET_OPTIONS = [
     'weight',
     'add',
   ] as const),
-  ...(['no-test', 'suggested', 'timeout-ms', 'max-in-flight'] as const),
+  ...(['no-test', 'suggested', 'timeout-ms', 'idle-timeout-ms', 'max-in-flight'] as const),
   ...(['cost-prompt', 'cost-cached', 'cost-completion', 'cost-cache-write'] as const),
 ];

@@ -48,13 +48,14 @@ import {
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts, refusalOfRead } from './reads/listings.ts';
+import { createKeepAlive } from './streaming/keep-alive.ts';
 
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
     Omit<AdmitParts, 'bodyBounds' | 'refusalOfRead'>,
     Omit<ReadParts, 'abandoned' | 'answerMemory'>,
     ParseParts,
-    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerMemory'> {
+    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned' | 'answerMemory' | 'keepAlive'> {
   readonly dependencies: DependencyChecks;
   readonly clientAddress: ClientAddress;
   readonly bodyTimeoutMs: number;
@@ -89,7 +90,11 @@ const MESSAGES_REQUEST_ID_HEADER = 'request-id';
  */
 export function createGateway(given: GatewayParts): Gateway {
   const { largeAnswersBytes = LARGE_ANSWERS_BYTES, largeBodiesBytes = LARGE_BODIES_BYTES } = given;
-  const parts = { ...given, answerMemory: createMemoryLimit(largeAnswersBytes) };
+  const parts = {
+    ...given,
+    answerMemory: createMemoryLimit(largeAnswersBytes),
+    keepAlive: createKeepAlive(given.clock),
+  };
   const { clock, log, secrets, maxBodyBytes } = parts;
   const memory = createMemoryLimit(Math.max(largeBodiesBytes, maxBodyBytes * LARGEST_BODIES));
   const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock, memory };
@@ -130,7 +135,7 @@ export function createGateway(given: GatewayParts): Gateway {
   };
 }
 
-type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerMemory'>;
+type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerMemory' | 'keepAlive'>;
 
 const LARGE_ANSWERS_BYTES = 1_024_000_000;
 const LARGE_BODIES_BYTES = 512_000_000;

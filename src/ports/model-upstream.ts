@@ -18,6 +18,8 @@ export interface UpstreamTarget {
   readonly wire?: TargetWire;
   /** From sending a call until its status arrives. Default: the upstream's own. */
   readonly timeoutMs?: number;
+  /** Between two chunks of an answer. Default: the reader's own. */
+  readonly idleTimeoutMs?: number;
 }
 
 export type ModelEndpoint =
@@ -65,6 +67,8 @@ export interface UpstreamCall {
   /** The client's headers that are forwarded. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: EndSignal;
+  /** Whether the answer is streamed: its status then arrives early, and is waited for less long. */
+  readonly isStream?: boolean;
   /** Reads or deletes an object that the provider stores under the endpoint; the body is then empty. Default: POST. */
   readonly stored?: StoredAtProvider;
   /** For an answer that is gathered to be translated: returns false if there is no memory for this many bytes of it. */
@@ -120,6 +124,8 @@ export type BodyRead = Uint8Array<ArrayBuffer> | null | 'idle' | 'broken';
 export interface UpstreamFailure extends Error {
   readonly name: 'UpstreamFailure';
   readonly reason: 'connect' | 'local' | 'first-byte-time-out' | 'broken' | 'aborted';
+  /** The time-out that was reached; only for that reason. */
+  readonly limitMs?: number;
 }
 
 /** Limits for the events of a stream. */

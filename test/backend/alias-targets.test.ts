@@ -9,7 +9,7 @@ import { openBackend } from './backend-under-test.ts';
 
 const ALIAS = 'svc/chat-cheap';
 const SET = `mutation($targets: [AliasTargetInput!]!) { setAliasTargets(alias: "${ALIAS}", targets: $targets) {
-  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames timeoutMs maxInFlight cost { prompt } } } }`;
+  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames timeoutMs idleTimeoutMs maxInFlight cost { prompt } } } }`;
 const TEST = `mutation($input: AliasTargetInput!, $alias: String) {
   testAliasTarget(input: $input, alias: $alias) { ok status latencyMs message } }`;
 
@@ -63,7 +63,12 @@ describe('targets of an alias, set by super admins', () => {
   });
 
   test('fields left out of a stored target stay; its key is removed only on request', async () => {
-    const limits = { timeoutMs: 900, maxInFlight: 3, cost: { prompt: 2, cached: 1, completion: 4 } };
+    const limits = {
+      timeoutMs: 900,
+      idleTimeoutMs: 800,
+      maxInFlight: 3,
+      cost: { prompt: 2, cached: 1, completion: 4 },
+    };
     const target = { provider: 'vllm', baseUrl: 'https://vllm.example/v1', model: 'm' };
     const [{ id } = {}] = await set({ ...target, apiKey: 'sk-one', weight: 4, responses: true, ...limits });
     const kept = { id, weight: 4, responses: true, ...limits, cost: { prompt: 2 } };

@@ -22,7 +22,11 @@ interface FuzzedAnswers {
  */
 export async function fuzzAnswers(seed: number, count: number): Promise<FuzzedAnswers> {
   const provider = startProvider(seed);
-  const parts = { clock: createSystemClock(), log: createSilentLog(), firstByteTimeoutMs: 10_000 };
+  const parts = {
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    firstByteTimeouts: { wholeMs: 10_000, streamMs: 10_000 },
+  };
   const approveHost = () => ({ outcome: 'approved' as const, addresses: ['127.0.0.1'] });
   const ours = createSocketUpstream({ ...parts, approveHost });
   const seen = { whole: 0, 'damaged-and-read': 0, 'damaged-and-refused': 0 };

@@ -18,7 +18,7 @@ export function openParsing(given: Given, { storesResponses = false }: { storesR
     clock,
     log,
     approveHost: approveAnyHost,
-    firstByteTimeoutMs: TIMEOUT_MS,
+    firstByteTimeouts: { wholeMs: TIMEOUT_MS, streamMs: TIMEOUT_MS },
   });
   const pairs = translationPairs({ storesResponses });
   const upstream = createTranslatingUpstream({ upstream: sockets, pairs, secrets, clock });

@@ -107,6 +107,17 @@ describe('a streamed call', () => {
   });
 });
 
+test('G-42 a ping reaches the client of a silent provider over its connection', async () => {
+  const { stream, got, reading } = await running();
+  await until(() => got.text.includes('first'));
+  for (let second = 0; second < 15; second += 1) clock.setAhead(1_000);
+  await until(() => got.text.endsWith(': ping\n\n'));
+  stream.send(usageChunk + done);
+  stream.end();
+  await reading;
+  expect(got.text).toEndWith(done);
+});
+
 describe('how a stream ends', () => {
   test.each([
     ['succeeded, without [DONE]', chunk('a') + usageChunk, true],

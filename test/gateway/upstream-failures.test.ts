@@ -12,6 +12,8 @@ const noFirstByte = () => {
   return new Promise<Response>(() => {});
 };
 
+const jsonHeaders = { headers: { 'content-type': 'application/json' } };
+
 const clock = createSettableClock();
 const gateway = useResource(() => openGateway({ clock, idleTimeoutMs: 1_000, journalMaxCalls: 0 }));
 
@@ -153,6 +155,28 @@ describe('G-36 errors of an upstream', () => {
       expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'FAILED', prompt_tokens: null });
     }
   });
+
+  test.each([
+    ['before its status', noFirstByte, 'did not begin to answer within 30 seconds'],
+    [
+      'within its answer',
+      () =>
+        new Response(
+          new ReadableStream({ start: (controller) => controller.enqueue('{"id":') }),
+          jsonHeaders,
+        ),
+      'sent nothing for 1 seconds',
+    ],
+  ])(
+    'G-42 a model that is silent %s: the message names the limit, and no SDK repeats the call',
+    async (_, script, said) => {
+      gateway.upstream.answer(script);
+      const { status, body: answer, headers } = await call();
+      expect(status).toBe(503);
+      expect(answer.error.message).toContain(said);
+      expect([headers.get('x-should-retry'), headers.get('retry-after')]).toEqual(['false', null]);
+    },
+  );
 
   test.each([201, 206])('an answer with status %p is an answer: 200 for the client', async (status) => {
     gateway.upstream.answer(() => Response.json(chatAnswer(), { status }));

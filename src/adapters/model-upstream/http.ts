@@ -7,6 +7,9 @@ import { type Connect, createFirstContact, tcpConnect } from './http-first-conta
 import {
   addressOf,
   callerHeaders,
+  FIRST_BYTE_TIMEOUTS,
+  type FirstByteTimeouts,
+  firstByteTimeout,
   type HttpUpstream,
   mediaType,
   ourHeaders,
@@ -27,8 +30,7 @@ export interface HttpUpstreamParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly connectTimeoutMs?: number;
-  /** From sending the call until its status arrives. */
-  readonly firstByteTimeoutMs?: number;
+  readonly firstByteTimeouts?: FirstByteTimeouts;
   /** Null if Bun's fetch uses a proxy (HTTPS_PROXY etc.): a direct connection proves nothing then. */
   readonly connect?: Connect | null;
   /** Undefined if calls may be sent to any address. */
@@ -46,7 +48,7 @@ export function createHttpUpstream({
   clock,
   log,
   connectTimeoutMs = 5_000,
-  firstByteTimeoutMs = 120_000,
+  firstByteTimeouts = FIRST_BYTE_TIMEOUTS,
   connect = tcpConnect,
   approveHost = null,
   localFaults,
@@ -61,7 +63,8 @@ export function createHttpUpstream({
   }
 
   return {
-    async send(target, { endpoint, body, headers, signal, stored }) {
+    async send(target, call) {
+      const { endpoint, body, headers, signal, stored } = call;
       const { baseUrl } = target;
       if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
       if (signal.aborted) throw upstreamFailure('aborted', null);
@@ -74,7 +77,8 @@ export function createHttpUpstream({
       };
       const onAbort = () => end('aborted');
       signal.addEventListener('abort', onAbort);
-      const timer = clock.after(target.timeoutMs ?? firstByteTimeoutMs, () => end('first-byte-time-out'));
+      const limitMs = firstByteTimeout(target, call, firstByteTimeouts);
+      const timer = clock.after(limitMs, () => end('first-byte-time-out'));
       const contact = firstContact?.begin(baseUrl, () => end('connect'));
       try {
         const response = await session.fetch(addressOf(target, endpoint, stored), {
@@ -92,7 +96,7 @@ export function createHttpUpstream({
         contact?.leave();
         // Only here: once the answer has begun, the caller's signal ends its body.
         signal.removeEventListener('abort', onAbort);
-        throw upstreamFailure(endedBy ?? reasonWith(error), error);
+        throw upstreamFailure(endedBy ?? reasonWith(error), error, limitMs);
       } finally {
         timer.cancel();
       }

@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type {
   ModelEndpoint,
   ModelUpstream,
+  UpstreamCall,
   UpstreamFailure,
   UpstreamTarget,
 } from '../../ports/model-upstream.ts';
@@ -108,7 +109,28 @@ export function refusedHost(approval: Exclude<HostApproval, { outcome: 'approved
 }
 
 /** For operators: the cause contains the address, but never a key. */
-export function upstreamFailure(reason: UpstreamFailure['reason'], cause: unknown): UpstreamFailure {
+export function upstreamFailure(
+  reason: UpstreamFailure['reason'],
+  cause: unknown,
+  limitMs?: number,
+): UpstreamFailure {
   const error = new Error(SENTENCES[reason], { cause });
-  return Object.assign(error, { name: 'UpstreamFailure' as const, reason });
+  const limit = reason === 'first-byte-time-out' && limitMs !== undefined ? { limitMs } : {};
+  return Object.assign(error, { name: 'UpstreamFailure' as const, reason, ...limit });
+}
+
+/** From sending a call until its status arrives, for targets without a time-out of their own. */
+export interface FirstByteTimeouts {
+  readonly wholeMs: number;
+  readonly streamMs: number;
+}
+
+export const FIRST_BYTE_TIMEOUTS: FirstByteTimeouts = { wholeMs: 600_000, streamMs: 120_000 };
+
+export function firstByteTimeout(
+  { timeoutMs }: Pick<UpstreamTarget, 'timeoutMs'>,
+  { isStream = false }: Pick<UpstreamCall, 'isStream'>,
+  { wholeMs, streamMs }: FirstByteTimeouts,
+): number {
+  return timeoutMs ?? (isStream ? streamMs : wholeMs);
 }

@@ -14,6 +14,9 @@ import { inflatedBody } from './inflate-body.ts';
 import {
   addressOf,
   callerHeaders,
+  FIRST_BYTE_TIMEOUTS,
+  type FirstByteTimeouts,
+  firstByteTimeout,
   type HttpUpstream,
   mediaType,
   ourHeaders,
@@ -34,8 +37,7 @@ export interface SocketUpstreamParts {
   /** Resolves names. Calls are sent only to addresses that it approves. */
   readonly approveHost: ApproveHost;
   readonly connectTimeoutMs?: number;
-  /** From sending the call until its status arrives. */
-  readonly firstByteTimeoutMs?: number;
+  readonly firstByteTimeouts?: FirstByteTimeouts;
   readonly dial?: Dial;
   /** If omitted, every failed connection is the provider's fault. */
   readonly localFaults?: Pick<LocalFaults, 'explain'>;
@@ -76,12 +78,12 @@ export function createSocketUpstream({
   log,
   approveHost,
   connectTimeoutMs = 5_000,
-  firstByteTimeoutMs = 120_000,
+  firstByteTimeouts = FIRST_BYTE_TIMEOUTS,
   dial = dialSocket,
   localFaults,
 }: SocketUpstreamParts): HttpUpstream {
   const deadlines = createDeadlines(clock);
-  const poolParts = { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs };
+  const poolParts = { clock, log, deadlines, dial, connectTimeoutMs };
   const pools = new Map<string, Pool>();
   const prepared = new WeakMap<UpstreamTarget, Prepared>();
 
@@ -129,9 +131,9 @@ export function createSocketUpstream({
     return requestHead(stored?.method ?? 'POST', `${pathname}${search}`, host, headers);
   }
 
-  function toError({ reason, cause }: ExchangeFailure): Error {
+  function toError({ reason, cause, limitMs }: ExchangeFailure): Error {
     const isLocal = reason === 'connect' && localFaults?.explain(cause) != null;
-    return upstreamFailure(isLocal ? 'local' : reason, cause);
+    return upstreamFailure(isLocal ? 'local' : reason, cause, limitMs);
   }
 
   function toAnswer(head: AnswerHead, body: UpstreamBody): UpstreamAnswer {
@@ -147,10 +149,11 @@ export function createSocketUpstream({
 
   function begin(
     target: UpstreamTarget,
-    { endpoint, body, headers, signal, stored }: UpstreamCall,
+    call: UpstreamCall,
     ready: Prepared,
     { approval, nowMs }: { readonly approval: HostApproval; readonly nowMs: number },
   ): Promise<UpstreamAnswer> {
+    const { endpoint, body, headers, signal, stored } = call;
     if (signal.aborted) throw upstreamFailure('aborted', null);
     if (approval.outcome !== 'approved') throw refusedHost(approval);
     const request = {
@@ -158,7 +161,7 @@ export function createSocketUpstream({
       more: headerLines(callerHeaders(headers, target), ready.taken),
       body,
     };
-    const { timeoutMs = null } = target;
+    const timeoutMs = firstByteTimeout(target, call, firstByteTimeouts);
     const exchange = createExchange({ request, begunMs: nowMs, timeoutMs, signal, toAnswer, toError });
     ready.pool.run(exchange, approval.addresses);
     return exchange.answer;

@@ -90,6 +90,8 @@ export type FailedAttempt =
       readonly target: AliasTarget;
       readonly result: TargetResult;
       readonly retryAfterMs: number | null;
+      /** The time-out that was reached while its status was awaited; null if it failed otherwise. */
+      readonly limitMs: number | null;
     }
   /** It was not called: its provider's breaker is open, or it is at its limit of calls in flight. */
   | { readonly outcome: 'passed-over'; readonly retryAfterMs: number };
@@ -187,7 +189,8 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   let result: TargetResult;
   let error: unknown = null;
   try {
-    const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
+    const { endpoint, isStream = false } = request;
+    const sent = { endpoint, body, headers, signal: deadline?.signal ?? signal, isStream };
     const hold = kind.holdFor?.(request);
     answer = await parts.upstream.send(target, hold === undefined ? sent : { ...sent, hold });
     timing?.(answer.status);
@@ -230,10 +233,11 @@ async function tryOnce<Request extends ModelRequest, Answer>(
   // A local fault is the same for every call, and what has found it logs it once a minute.
   if (result !== 'local') {
     const { id: targetId } = target;
-    const more = { ...problemIn(error), ...kind.logFields?.(request) };
+    const more = { ...problemIn(error, target), ...kind.logFields?.(request) };
     parts.log.warn('a model target failed', { alias: request.alias.alias, targetId, reason, ...more });
   }
-  return { outcome: 'failed-try', target, result, retryAfterMs: answer?.retryAfterMs ?? null };
+  const { limitMs = null } = (error ?? {}) as Partial<UpstreamFailure>;
+  return { outcome: 'failed-try', target, result, retryAfterMs: answer?.retryAfterMs ?? null, limitMs };
 }
 
 function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
@@ -310,7 +314,12 @@ function failureOf(
 }
 
 /** The upstream client's description of a failure, for the operator. It contains no secret and nothing of the call. */
-function problemIn(error: unknown): { readonly problem?: string } {
+function problemIn(error: unknown, { timeoutMs }: AliasTarget): { readonly problem?: string } {
+  const { limitMs } = (error ?? {}) as Partial<UpstreamFailure>;
+  if (limitMs !== undefined) {
+    const limit = timeoutMs === undefined ? 'UPSTREAM_FIRST_BYTE_TIMEOUT_MS' : 'timeout_ms of the target';
+    return { problem: `no answer within ${limitMs} ms (${limit})` };
+  }
   const cause = error instanceof Error && error.name === 'UpstreamFailure' ? error.cause : null;
   return cause instanceof Error ? { problem: cause.message } : {};
 }

@@ -40,6 +40,8 @@ export type Tried<Answer> =
       readonly cause: 'rate-limit' | 'refused' | 'local' | 'other';
       /** The longest wait that a failed target asked for; null if none did. */
       readonly retryAfterMs: number | null;
+      /** The longest time-out that was reached while a status was awaited; null if none was. */
+      readonly limitMs: number | null;
       readonly tries: number;
     }
   /** No target was called: all were skipped, or there is none (`retryAfterMs` is null). */
@@ -152,6 +154,7 @@ function failedWith(
     reason: reasonFor(tried.result),
     cause: before === null || before.cause === cause ? cause : 'other',
     retryAfterMs: longerOf(before?.retryAfterMs ?? null, tried.retryAfterMs),
+    limitMs: longerOf(before?.limitMs ?? null, tried.limitMs),
     tries: 0,
   };
 }

@@ -20,6 +20,7 @@ type ConfiguredAliases = {
           readonly api_version?: string | undefined;
           readonly headers?: Readonly<Record<string, string>> | undefined;
           readonly timeout_ms?: number | undefined;
+          readonly idle_timeout_ms?: number | undefined;
           readonly max_in_flight?: number | undefined;
           /** The provider's price for us, in credits per million tokens. */
           readonly cost?: ConfiguredPrice | undefined;
@@ -89,15 +90,19 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): AliasPara
   const { targets, price, kind, strategy, retries, fallback } = given;
   return {
     ...{ alias, kind, strategy, retries, fallback },
-    targets: targets?.map(({ base_url, api_key, api_version, timeout_ms, max_in_flight, cost, ...same }) => ({
-      ...same,
-      baseUrl: base_url,
-      apiKey: api_key ?? null,
-      apiVersion: api_version ?? null,
-      timeoutMs: timeout_ms ?? null,
-      maxInFlight: max_in_flight ?? null,
-      cost: cost === undefined ? null : wantedPrice(cost),
-    })),
+    targets: targets?.map(({ base_url, api_key, api_version, max_in_flight, cost, ...rest }) => {
+      const { timeout_ms, idle_timeout_ms, ...same } = rest;
+      return {
+        ...same,
+        baseUrl: base_url,
+        apiKey: api_key ?? null,
+        apiVersion: api_version ?? null,
+        timeoutMs: timeout_ms ?? null,
+        idleTimeoutMs: idle_timeout_ms ?? null,
+        maxInFlight: max_in_flight ?? null,
+        cost: cost === undefined ? null : wantedPrice(cost),
+      };
+    }),
     price: price === undefined ? undefined : wantedPrice(price),
     contextLength: given.context_length,
     maxOutputTokens: given.max_output_tokens,

@@ -155,6 +155,14 @@ function aliasesContract(database: Database): void {
     ['hedge_ms', { hedgeMs: 0 }],
     ['context_length', { contextLength: 0 }],
     ['timeout_ms', { targets: [{ ...TARGET, timeoutMs: 0 }] }],
+    [
+      'timeout_ms must be a whole number from 1 to 3600000: a time-out is at most an hour',
+      { targets: [{ ...TARGET, timeoutMs: 3_600_001 }] },
+    ],
+    [
+      'idle_timeout_ms must be a whole number from 1 to 3600000: a time-out is at most an hour',
+      { targets: [{ ...TARGET, idleTimeoutMs: 3_600_001 }] },
+    ],
     ['max_in_flight', { targets: [{ ...TARGET, maxInFlight: 1.5 }] }],
     ['cost', { targets: [{ ...TARGET, cost: { ...PRICE, prompt: -1 } }] }],
     ['prompt price', { price: { ...PRICE, prompt: 1e-7 } }],
@@ -213,6 +221,7 @@ function aliasesContract(database: Database): void {
       model: 'm',
       weight: 1,
       timeout_ms: 100,
+      idle_timeout_ms: 200,
       cost: { ...PRICE, cache_write: 3 },
     };
     const file = {
@@ -226,7 +235,7 @@ function aliasesContract(database: Database): void {
     expect(await applyModelConfig(parts, file)).toEqual({ outcome: 'unchanged' });
     expect((await open()).find(a)).toMatchObject({
       routing: { fallback: b, hedgeMs: 50 },
-      targets: [{ timeoutMs: 100, cost: { cacheWriteMicro: 3_000_000n } }],
+      targets: [{ timeoutMs: 100, idleTimeoutMs: 200, cost: { cacheWriteMicro: 3_000_000n } }],
     });
     const other = { ...file, [a]: { ...file[a], targets: [{ ...target, cost: PRICE }] } };
     expect(await applyModelConfig(parts, other)).toEqual({ outcome: 'changed', aliases: [a] });

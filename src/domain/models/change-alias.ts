@@ -371,9 +371,11 @@ async function isSame(
   return true;
 }
 
-function isSameLimits(stored: StoredTarget, { timeoutMs, maxInFlight, cost }: TargetParams): boolean {
-  if (stored.timeoutMs !== (timeoutMs ?? null) || stored.maxInFlight !== (maxInFlight ?? null)) return false;
-  const priced = cost == null ? null : checkPrice(cost);
+const LIMITS = ['timeoutMs', 'idleTimeoutMs', 'maxInFlight'] as const;
+
+function isSameLimits(stored: StoredTarget, params: TargetParams): boolean {
+  if (LIMITS.some((limit) => stored[limit] !== (params[limit] ?? null))) return false;
+  const priced = params.cost == null ? null : checkPrice(params.cost);
   if (priced?.outcome !== 'fine') return stored.cost === null;
   return stored.cost !== null && isSamePrice(stored.cost, priced.price);
 }

@@ -195,7 +195,7 @@ async function openTarget(
   { alias, maxOutputTokens }: Pick<Alias, 'alias' | 'maxOutputTokens'>,
   target: StoredTarget,
 ): Promise<AliasTarget | null> {
-  const { id, baseUrl, model, weight, provider, timeoutMs, maxInFlight, cost } = target;
+  const { id, baseUrl, model, weight, provider, timeoutMs, idleTimeoutMs, maxInFlight, cost } = target;
   try {
     const { apiKey, headers } = await openTargetSecrets(cipher, target);
     const wire = wireOf({ ...target, headers }, maxOutputTokens);
@@ -209,6 +209,7 @@ async function openTarget(
     return {
       ...{ id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, wire, cost },
       ...(timeoutMs === null ? {} : { timeoutMs }),
+      ...(idleTimeoutMs === null ? {} : { idleTimeoutMs }),
       ...(maxInFlight === null ? {} : { maxInFlight }),
     };
   } catch (error) {

@@ -65,13 +65,14 @@ function keptWire(
 
 /** The problem, or the limits and the cost that the target will have. */
 function keptLimits(
-  { timeoutMs, maxInFlight, cost }: TargetParams,
+  { timeoutMs, idleTimeoutMs, maxInFlight, cost }: TargetParams,
   before: StoredTarget | null,
-): Pick<StoredTarget, 'timeoutMs' | 'maxInFlight' | 'cost'> | string {
+): Pick<StoredTarget, 'timeoutMs' | 'idleTimeoutMs' | 'maxInFlight' | 'cost'> | string {
   const priced = cost == null ? null : checkPrice(cost);
   if (priced?.outcome === 'wrong') return priced.problem;
   return {
     timeoutMs: timeoutMs === undefined ? (before?.timeoutMs ?? null) : timeoutMs,
+    idleTimeoutMs: idleTimeoutMs === undefined ? (before?.idleTimeoutMs ?? null) : idleTimeoutMs,
     maxInFlight: maxInFlight === undefined ? (before?.maxInFlight ?? null) : maxInFlight,
     cost: cost === undefined ? (before?.cost ?? null) : (priced?.price ?? null),
   };

@@ -17,6 +17,8 @@ export interface TargetParams {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How long it may take until its answer begins. */
   readonly timeoutMs?: number | null | undefined;
+  /** How long it may be silent within its answer. */
+  readonly idleTimeoutMs?: number | null | undefined;
   /** The maximum number of concurrent calls in one process. */
   readonly maxInFlight?: number | null | undefined;
   /** In credits per million tokens. */
@@ -42,6 +44,7 @@ export interface StoredTarget {
   readonly apiVersion: string | null;
   readonly sealedHeaders: Uint8Array | null;
   readonly timeoutMs: number | null;
+  readonly idleTimeoutMs: number | null;
   readonly maxInFlight: number | null;
   readonly cost: TokenPrice | null;
 }

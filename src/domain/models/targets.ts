@@ -106,6 +106,7 @@ const LONGEST_KEY = 4_096;
 const GREATEST_WEIGHT = 1_000_000;
 /** The database enforces the same limits. */
 const LONGEST_TIMEOUT_MS = 3_600_000;
+const WITHIN_AN_HOUR = `must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}: a time-out is at most an hour`;
 const MOST_IN_FLIGHT = 100_000;
 
 type CheckedTargets =
@@ -153,7 +154,7 @@ export async function readCatalogue(statements: Statements): Promise<StoredCatal
   const rows = await statements.query<CatalogueRow>(
     `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight, provider, responses,
        api_version as "apiVersion", sealed_headers as "sealedHeaders", timeout_ms as "timeoutMs",
-       max_in_flight as "maxInFlight", cost_prompt_micro as "promptMicro", cost_cached_micro as "cachedMicro",
+       idle_timeout_ms as "idleTimeoutMs", max_in_flight as "maxInFlight", cost_prompt_micro as "promptMicro", cost_cached_micro as "cachedMicro",
        cost_completion_micro as "completionMicro", cost_cache_write_micro as "cacheWriteMicro"
      from model_catalogue left join model_targets on true order by alias, position`,
   );
@@ -185,17 +186,18 @@ export async function replaceTargets(
   await transaction.query('delete from model_targets where alias = $1', [alias]);
   for (const [position, target] of targets.entries()) {
     const { id, baseUrl, model, sealedKey, weight, provider, responses, apiVersion, sealedHeaders } = target;
-    const { timeoutMs, maxInFlight, cost } = target;
+    const { timeoutMs, idleTimeoutMs, maxInFlight, cost } = target;
     await transaction.query(
       `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight, provider, responses,
          api_version, sealed_headers, timeout_ms, max_in_flight, cost_prompt_micro, cost_cached_micro,
-         cost_completion_micro, cost_cache_write_micro)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+         cost_completion_micro, cost_cache_write_micro, idle_timeout_ms)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
       [
         ...[id, alias, position, baseUrl, model, sealedKey, weight],
         ...[provider, responses, apiVersion, sealedHeaders, timeoutMs, maxInFlight],
         ...[cost?.promptMicro ?? null, cost?.cachedMicro ?? null, cost?.completionMicro ?? null],
         cost?.cacheWriteMicro ?? null,
+        idleTimeoutMs,
       ],
     );
   }
@@ -258,10 +260,17 @@ function problemWith(target: TargetParams): TargetFault | null {
   );
 }
 
-function problemWithLimits({ timeoutMs, maxInFlight, cost }: TargetParams): TargetFault | null {
+function problemWithLimits({
+  timeoutMs,
+  idleTimeoutMs,
+  maxInFlight,
+  cost,
+}: TargetParams): TargetFault | null {
   if (timeoutMs != null && !isWhole(timeoutMs, LONGEST_TIMEOUT_MS)) {
-    const problem = `its timeout_ms must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}`;
-    return { field: 'timeoutMs', problem };
+    return { field: 'timeoutMs', problem: `its timeout_ms ${WITHIN_AN_HOUR}` };
+  }
+  if (idleTimeoutMs != null && !isWhole(idleTimeoutMs, LONGEST_TIMEOUT_MS)) {
+    return { field: 'idleTimeoutMs', problem: `its idle_timeout_ms ${WITHIN_AN_HOUR}` };
   }
   if (maxInFlight != null && !isWhole(maxInFlight, MOST_IN_FLIGHT)) {
     const problem = `its max_in_flight must be a whole number from 1 to ${MOST_IN_FLIGHT}`;

@@ -39,6 +39,7 @@ import type {
   Refused,
 } from '../admission/admit.ts';
 import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
+import type { KeepAlive } from '../streaming/keep-alive.ts';
 import type { AnswerCopy, AnswerRecorder } from './answer-recorder.ts';
 
 /** Required to end a call. */
@@ -61,8 +62,9 @@ export interface AnswerParts extends EndParts {
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly responses: StoredResponses;
   readonly secrets: Pick<Secrets, 'newId'>;
-  /** Between two chunks of an answer. */
+  /** Between two chunks of an answer, for targets without a time-out of their own. */
   readonly idleTimeoutMs: number;
+  readonly keepAlive: KeepAlive;
 }
 
 export interface ModelCallContext {
@@ -139,6 +141,21 @@ export interface Answering {
 
 /** Ends a call: its row is committed and what it reserved is settled. True if the row is written. */
 export type EndCall = (ending: AnsweredEnding) => Promise<boolean>;
+
+/** How long the target may be silent within its answer. */
+export function idleTimeoutOf({ parts, target }: Pick<Answering, 'parts' | 'target'>): number {
+  return target.idleTimeoutMs ?? parts.idleTimeoutMs;
+}
+
+/** For the operator: which limit ended the answer, and its value. */
+export function logSilence({ parts, call, context, target }: Answering): void {
+  const limit =
+    target.idleTimeoutMs === undefined ? 'UPSTREAM_IDLE_TIMEOUT_MS' : 'idle_timeout_ms of the target';
+  parts.log.warn('a model target stopped sending its answer', {
+    ...{ alias: call.alias.alias, targetId: target.id, callId: call.id, requestId: context.requestId },
+    problem: `nothing within ${idleTimeoutOf({ parts, target })} ms (${limit})`,
+  });
+}
 
 export type EndedResponse = ResponseRecord | Promise<ResponseRecord | null> | null;
 

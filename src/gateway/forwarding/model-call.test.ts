@@ -110,11 +110,15 @@ test('G-36 an error body that arrives byte by byte is read for five seconds in a
 });
 
 test('G-30 a provider that keeps sending pings after [DONE] does not delay the end of the stream', async () => {
-  const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n';
+  const usage = 'data: {"choices":[{}],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n';
   const { body, clock } = drippingBody(400, [usage, 'data: [DONE]\n\n'], ': ping\n\n');
   const endings: unknown[] = [];
   const answering = {
-    parts: { clock: { ...createManualClock(), ...clock }, idleTimeoutMs: 60_000 },
+    parts: {
+      clock: { ...createManualClock(), ...clock },
+      idleTimeoutMs: 60_000,
+      keepAlive: { add() {}, remove() {} },
+    },
     call: { id: 'call', bytes: new Uint8Array(), alias: { alias: 'svc/chat-default' }, claim: null },
     context: { requestId: 'r', clientSignal: new AbortController().signal, headers: {} },
     target: { id: 'target' },

@@ -29,10 +29,12 @@ import {
   createEnd,
   type EndCall,
   failure,
+  idleTimeoutOf,
+  logSilence,
   type ModelCallContext,
   refusalReason,
 } from './end-call.ts';
-import { passedOn, refusalInAnswer, unavailable } from './provider-errors.ts';
+import { passedOn, refusalInAnswer, silentFor, unavailable } from './provider-errors.ts';
 import { responseRecord } from './record-response.ts';
 
 export interface ModelCallParts extends TryTargetsParts, AnswerParts {
@@ -99,7 +101,7 @@ async function answerForwarded(
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       context.trace?.begun(target);
       const isNamed = !call.fields.stream || taken.contentType === EVENT_STREAM;
-      const answer = isNamed ? taken : await named(taken, parts.idleTimeoutMs);
+      const answer = isNamed ? taken : await named(taken, idleTimeoutOf({ parts, target }));
       if (context.clientSignal.aborted) {
         answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));
@@ -271,7 +273,7 @@ interface WholeToSend {
 /** An answer that is not streamed: read completely, its model replaced, the call committed, then sent. */
 async function answerGathered(answering: Answering, share: MemoryShare): Promise<Response | WholeToSend> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
-  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs, hold: share.hold };
+  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: idleTimeoutOf(answering), hold: share.hold };
   const gathering = gatherBody(answer.body, bounds);
   const gathered = gathering instanceof Promise ? await gathering : gathering;
   if (gathered.outcome !== 'whole') {
@@ -283,6 +285,10 @@ async function answerGathered(answering: Answering, share: MemoryShare): Promise
     }
     const reason = left ? 'client-left' : outcome === 'memory-full' ? outcome : `upstream-${outcome}`;
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
+    if (!left && outcome === 'idle') {
+      logSilence(answering);
+      return refuse(call, context, silentFor(bounds.idleMs));
+    }
     return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
   const isEmbedding = call.route.endpoint === 'embeddings';

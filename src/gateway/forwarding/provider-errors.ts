@@ -49,12 +49,33 @@ export function unavailable(
     return { name: 'providerRateLimited', retryAfterMs: retryAfterMs ?? RATE_LIMITED_MS };
   }
   if (tried.outcome === 'failed' && tried.cause === 'local') return NO_CONNECTION;
+  // A target that names a wait may well answer after it.
+  if (tried.outcome === 'failed' && tried.limitMs !== null && retryAfterMs === null) {
+    return timedOut(`The model did not begin to answer within ${secondsOf(tried.limitMs)}`);
+  }
   const isRefused = tried.outcome === 'failed' && tried.cause === 'refused';
   return {
     name: 'unavailable',
     ...(isRefused ? { message: REFUSED_BY_PROVIDER } : {}),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
+}
+
+/** The model was silent for as long as it may be, before or within an answer. */
+export function silentFor(idleMs: number): Refusal {
+  return timedOut(`The model sent nothing for ${secondsOf(idleMs)} and did not complete the answer`);
+}
+
+/** Clients would repeat a call that has run for minutes, and pay for its wait again. */
+function timedOut(what: string): Refusal {
+  return { name: 'unavailable', message: `${what}: ${TIME_LIMIT}`, shouldRetry: false };
+}
+
+const TIME_LIMIT =
+  'this is the time limit of the gateway. Ask for less in one call, or stream the answer. The operator of the gateway can raise the limit.';
+
+function secondsOf(ms: number): string {
+  return `${Math.round(ms) / 1_000} seconds`;
 }
 
 const REFUSED_BY_PROVIDER =

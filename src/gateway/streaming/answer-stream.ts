@@ -2,13 +2,14 @@ import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import { type BodyRead, STREAM_LIMITS } from '../../ports/model-upstream.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
-import { type Answering, failure } from '../forwarding/end-call.ts';
-import { refusalInAnswer } from '../forwarding/provider-errors.ts';
+import { type Answering, failure, idleTimeoutOf, logSilence } from '../forwarding/end-call.ts';
+import { refusalInAnswer, silentFor } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
 import { createTierReader } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
 import { usageChunkForm } from '../json/usage-chunk.ts';
+import { pingOf, type QuietStream } from './keep-alive.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap, type UsageTap } from './usage-tap.ts';
 
@@ -21,9 +22,10 @@ const BROKEN: Refusal = {
   message: 'The model ended the response early. What was received is incomplete. Try again.',
 };
 
+const IDLE = 'upstream-idle';
 /** The result that the breaker counts, by reason. */
 const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
-  ['upstream-idle', 'late'],
+  [IDLE, 'late'],
   ['upstream-broken', 'broken-off'],
   ['upstream-cut-off', 'broken-off'],
 ]);
@@ -31,7 +33,8 @@ const ERROR_EVENT = 'upstream-error-event';
 
 /**
  * Passes a stream on event by event, each as soon as it is complete. The last one, [DONE] or its equivalent, is held until
- * the call is committed. The upstream is read only as fast as the client reads. How a stream may end:
+ * the call is committed. The upstream is read only as fast as the client reads. While it is silent, the client gets a ping every
+ * 15 seconds, which is part of nothing that is recorded. How a stream may end:
  *   at the upstream's end       succeeded, or failed and free if no usage was reported (G-30, G-31)
  *   broken by the upstream      failed and free; one event with the error, no [DONE] (G-38)
  *   the client disconnects      succeeded if usage had arrived; otherwise the upstream is aborted and the call is failed
@@ -53,6 +56,17 @@ export function answerStream(answering: Answering): Response {
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
+  const idleMs = idleTimeoutOf(answering);
+  /** Set while the client waits for the provider. */
+  let waiting: ReadableStreamDefaultController | null = null;
+  const ping = pingOf(wire);
+  const quiet: QuietStream = {
+    quietSeconds: 0,
+    ping() {
+      // Only whole events were passed on before. Nothing is enqueued for a client that does not read, or after the end.
+      if (waiting !== null && !isDone && (waiting.desiredSize ?? -1) >= 0) waiting.enqueue(ping);
+    },
+  };
   let isDone = false;
   /** By the clock's uptime, once the stream is read on after [DONE]. */
   let graceEndMs: number | null = null;
@@ -109,6 +123,7 @@ export function answerStream(answering: Answering): Response {
   function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
     store(bytes);
     hasPassed = true;
+    quiet.quietSeconds = 0;
     controller.enqueue(bytes);
   }
 
@@ -119,6 +134,7 @@ export function answerStream(answering: Answering): Response {
 
   /** Several signals can report that the client disconnected; only the first takes effect, and none after the end. */
   function leave(): Promise<void> {
+    parts.keepAlive.remove(quiet);
     if (!isEnding) leaving ??= leaveOnce();
     return leaving ?? Promise.resolve();
   }
@@ -187,7 +203,7 @@ export function answerStream(answering: Answering): Response {
 
   /** What follows [DONE] is read for one grace period in all: pings do not extend it. */
   function readNext(mostMs: number): BodyRead | Promise<BodyRead> {
-    if (!isDone) return answer.body.read(Math.min(mostMs, parts.idleTimeoutMs));
+    if (!isDone) return answer.body.read(Math.min(mostMs, idleMs));
     const nowMs = parts.clock.uptimeMs();
     graceEndMs ??= nowMs + STREAM_LIMITS.doneGraceMs;
     return graceEndMs <= nowMs ? 'idle' : answer.body.read(Math.min(mostMs, graceEndMs - nowMs));
@@ -199,6 +215,7 @@ export function answerStream(answering: Answering): Response {
    */
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
     isEnding = true;
+    parts.keepAlive.remove(quiet);
     const { refusal, result } = breakOf(reason);
     if (result !== null && (!hasPassed || typeof result === 'number')) answering.noteBroken?.(result);
     abortUpstream();
@@ -210,6 +227,10 @@ export function answerStream(answering: Answering): Response {
 
   /** The error for the client and the result for the breaker. */
   function breakOf(reason: string) {
+    if (reason === IDLE) {
+      logSilence(answering);
+      return { refusal: silentFor(idleMs), result: BREAKS.get(reason) ?? null };
+    }
     if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
     return refusalInAnswer(call.alias, target, tap.errorText(), BROKEN);
   }
@@ -222,6 +243,7 @@ export function answerStream(answering: Answering): Response {
 
   async function finish(controller: ReadableStreamDefaultController): Promise<void> {
     isEnding = true;
+    parts.keepAlive.remove(quiet);
     const { bytes, doneBytes, broken } = tap.end();
     if (bytes !== null) pass(controller, bytes);
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
@@ -246,6 +268,7 @@ export function answerStream(answering: Answering): Response {
           await passOn(controller);
         } catch (error) {
           upstreamAbort.abort();
+          parts.keepAlive.remove(quiet);
           await end(failure('internal', answer.status, target.id, firstByteMs));
           throw error;
         } finally {
@@ -261,7 +284,7 @@ export function answerStream(answering: Answering): Response {
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
       pending = readNext(Number.POSITIVE_INFINITY);
-      const next = pending instanceof Promise ? await pending : pending;
+      const next = pending instanceof Promise ? await waited(controller, pending) : pending;
       if (leaving !== null || context.clientSignal.aborted) return await leave();
       pending = undefined;
       if (next === null) return await finish(controller);
@@ -277,6 +300,15 @@ export function answerStream(answering: Answering): Response {
       if (passed.bytes !== null) return;
     }
   }
+
+  async function waited(controller: ReadableStreamDefaultController, read: Promise<BodyRead>) {
+    waiting = controller;
+    const next = await read;
+    waiting = null;
+    return next;
+  }
+
+  parts.keepAlive.add(quiet);
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
 }
 

@@ -96,7 +96,7 @@ export interface Configuration extends StoredContent {
   readonly upstream: {
     readonly client: 'sockets' | 'fetch';
     readonly connectTimeoutMs: number;
-    readonly firstByteTimeoutMs: number;
+    readonly firstByteTimeouts: { readonly wholeMs: number; readonly streamMs: number };
     readonly idleTimeoutMs: number;
     /** The private networks in which providers may be. */
     readonly privateNetworks: readonly string[] | 'all';
@@ -368,7 +368,10 @@ function upstreamOf(values: SettingValues, isProduction: boolean): Configuration
   return {
     client: values.UPSTREAM_CLIENT,
     connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
-    firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
+    firstByteTimeouts: {
+      wholeMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS ?? 600_000,
+      streamMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS ?? 120_000,
+    },
     idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,
     // Outside production, models often run on the developer's own machine.
     privateNetworks:

@@ -12,6 +12,8 @@ const price = z.strictObject({
   cache_write: z.number().nonnegative().optional(),
 });
 
+const timeout = z.int().positive().max(3_600_000, 'must be at most 3600000: a time-out is at most an hour');
+
 const givenTarget = z.strictObject({
   /** Defaults to that of the provider's preset. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
@@ -25,7 +27,8 @@ const givenTarget = z.strictObject({
   responses: z.boolean().optional(),
   api_version: z.string().min(1).max(40).optional(),
   headers: z.record(z.string().min(1).max(64), z.string().max(4_096)).optional(),
-  timeout_ms: z.int().positive().max(3_600_000).optional(),
+  timeout_ms: timeout.optional(),
+  idle_timeout_ms: timeout.optional(),
   max_in_flight: z.int().positive().max(100_000).optional(),
   cost: price.optional(),
 });

@@ -41,7 +41,12 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(
   };
 }
 
-export function whole(min: number, max: number, fallback: number, meaning: string) {
+export function whole<Fallback extends number | null = number>(
+  min: number,
+  max: number,
+  fallback: Fallback,
+  meaning: string,
+) {
   const complaint = `must be a whole number from ${min} to ${max}`;
   const schema = z
     .string()
@@ -49,7 +54,8 @@ export function whole(min: number, max: number, fallback: number, meaning: strin
     .transform(Number)
     .refine((value) => value >= min && value <= max, complaint)
     .optional();
-  return { schema: schema.transform((value) => value ?? fallback), fallback: String(fallback), meaning };
+  const shown = fallback === null ? null : String(fallback);
+  return { schema: schema.transform((value) => value ?? fallback), fallback: shown, meaning };
 }
 
 export function port(fallback: number, meaning: string) {

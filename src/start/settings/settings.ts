@@ -320,12 +320,20 @@ export const SETTINGS = {
     "How providers are called: by the gateway's own client, or by the runtime's `fetch`. Providers that are reached through an HTTP proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY) are always called by `fetch`.",
   ),
   UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
-  UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),
+  UPSTREAM_FIRST_BYTE_TIMEOUT_MS: {
+    ...whole(
+      10,
+      3_600_000,
+      null,
+      "How long a provider's first byte may take. Models that reason begin a whole answer late, and a stream early. A value that is set holds for both. A target's `timeout_ms` goes before it.",
+    ),
+    fallback: '`600000` for whole answers, `120000` for streams',
+  },
   UPSTREAM_IDLE_TIMEOUT_MS: whole(
     10,
     3_600_000,
-    60_000,
-    'How long may pass between two chunks of an answer.',
+    300_000,
+    'How long may pass between two chunks of an answer. A target’s `idle_timeout_ms` goes before it.',
   ),
   BREAKER_FAILURES: whole(1, 1_000, 5, 'Consecutive failures that open a provider’s circuit breaker.'),
   BREAKER_COOLDOWN_SECONDS: whole(

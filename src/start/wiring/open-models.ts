@@ -63,8 +63,9 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   opening.whenClosing('own provider keys', ownKeys.close);
   const billingStatuses = await createBillingStatuses({ database, sharedState, clock, log });
   opening.whenClosing('standings', billingStatuses.close);
-  const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = configuration.upstream;
-  const trialTimeoutMs = connectTimeoutMs + firstByteTimeoutMs;
+  const { connectTimeoutMs, firstByteTimeouts, idleTimeoutMs } = configuration.upstream;
+  // The result of a later answer is ignored, so a breaker would never close while all calls take longer than this.
+  const trialTimeoutMs = connectTimeoutMs + Math.max(firstByteTimeouts.wholeMs, firstByteTimeouts.streamMs);
   const breakers = await createBreakers({
     sharedState,
     clock,

@@ -15,7 +15,7 @@ interface CallOfARawUpstream {
 
 /** A client of providers over HTTP. */
 export type CreateUpstream = (
-  parts: Pick<HttpUpstreamParts, 'clock' | 'log' | 'connectTimeoutMs' | 'firstByteTimeoutMs'>,
+  parts: Pick<HttpUpstreamParts, 'clock' | 'log' | 'connectTimeoutMs' | 'firstByteTimeouts'>,
 ) => HttpUpstream;
 
 /** The HTTP upstream and one provider for it, which lives until `stopAll`. */

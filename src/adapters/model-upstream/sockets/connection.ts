@@ -36,17 +36,10 @@ interface ConnectionParts {
   readonly socket: Pick<Socket, 'write' | 'terminate' | 'pause' | 'resume' | 'ref' | 'unref'>;
   readonly deadlines: Deadlines;
   readonly events: ConnectionEvents;
-  readonly firstByteTimeoutMs: number;
   readonly uptimeMs: () => number;
 }
 
-export function createConnection({
-  socket,
-  deadlines,
-  events,
-  firstByteTimeoutMs,
-  uptimeMs,
-}: ConnectionParts): Connection {
+export function createConnection({ socket, deadlines, events, uptimeMs }: ConnectionParts): Connection {
   let exchange: Exchange | null = null;
   let head: AnswerHead | null = null;
   let unwritten: readonly Uint8Array[] = [];
@@ -135,7 +128,7 @@ export function createConnection({
       writtenBytes = sent.written;
       if (writtenBytes > 0) given.request = null;
       unwritten = sent.rest;
-      deadlines.setAt(connection, given.begunMs + (given.timeoutMs ?? firstByteTimeoutMs));
+      deadlines.setAt(connection, given.begunMs + given.timeoutMs);
       return true;
     },
     rest(idleMs) {
@@ -178,10 +171,7 @@ export function createConnection({
       if (head !== null) return exchange.idle();
       const over = detach();
       shut();
-      over?.failed({
-        reason: 'first-byte-time-out',
-        cause: new Error(`no answer within ${over.timeoutMs ?? firstByteTimeoutMs} ms`),
-      });
+      over?.failed({ reason: 'first-byte-time-out', cause: null, limitMs: over.timeoutMs });
     },
     awaitBytes(idleMs) {
       deadlines.set(connection, idleMs);

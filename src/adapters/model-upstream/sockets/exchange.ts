@@ -6,6 +6,8 @@ import type { RequestBytes } from './request-bytes.ts';
 export interface ExchangeFailure {
   readonly reason: UpstreamFailure['reason'];
   readonly cause: unknown;
+  /** The time-out that was reached. */
+  readonly limitMs?: number;
 }
 
 /** The carrier of an exchange: its connection, or the queue of calls that wait for one. */
@@ -31,8 +33,8 @@ export interface Exchange {
   request: RequestBytes | null;
   /** The start, by the clock's uptime. */
   readonly begunMs: number;
-  /** The time limit for the answer's head, from the start; null for the pool's default. */
-  readonly timeoutMs: number | null;
+  /** The time limit for the answer's head, from the start. */
+  readonly timeoutMs: number;
   carrier: Carrier | null;
   /** Whether the answer's head has arrived or the exchange has failed. */
   isSettled: boolean;
@@ -51,7 +53,7 @@ const ENOUGH_UNREAD_BYTES = 64 * 1024;
 interface ExchangeParts<Answer> {
   readonly request: RequestBytes;
   readonly begunMs: number;
-  readonly timeoutMs: number | null;
+  readonly timeoutMs: number;
   readonly signal: EndSignal;
   toAnswer(head: AnswerHead, body: UpstreamBody): Answer;
   toError(failure: ExchangeFailure): Error;
@@ -61,7 +63,7 @@ interface ExchangeParts<Answer> {
 class OneExchange<Answer> implements Exchange, UpstreamBody {
   request: RequestBytes | null;
   readonly begunMs: number;
-  readonly timeoutMs: number | null;
+  readonly timeoutMs: number;
   readonly answer: Promise<Answer>;
   carrier: Carrier | null = null;
   isSettled = false;

@@ -24,7 +24,6 @@ interface PoolParts {
   readonly deadlines: Deadlines;
   readonly dial: Dial;
   readonly connectTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
 }
 
 /** The connections to one origin. */
@@ -43,7 +42,7 @@ export interface Origin {
 }
 
 export function createPool(parts: PoolParts, origin: Origin): Pool {
-  const { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs } = parts;
+  const { clock, log, deadlines, dial, connectTimeoutMs } = parts;
   const uptimeMs = () => clock.uptimeMs();
   /** Most recently used last, so surplus connections reach their idle limit. */
   const idle: Connection[] = [];
@@ -181,7 +180,7 @@ export function createPool(parts: PoolParts, origin: Origin): Pool {
     dialling -= 1;
     isLost = false;
     connections += 1;
-    const connection = createConnection({ socket, deadlines, events, firstByteTimeoutMs, uptimeMs });
+    const connection = createConnection({ socket, deadlines, events, uptimeMs });
     // Before it is used: a request may be answered or refused while it is being written.
     dialled.connection = connection;
     if (isShut && waiting.length === 0) connection.close();

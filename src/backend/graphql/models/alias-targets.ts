@@ -54,6 +54,7 @@ export interface AliasTargetInput {
   apiVersion?: string | null | undefined;
   headers?: unknown;
   timeoutMs?: number | null | undefined;
+  idleTimeoutMs?: number | null | undefined;
   maxInFlight?: number | null | undefined;
   cost?: AliasPriceInput | null | undefined;
 }
@@ -84,6 +85,10 @@ const objects: Declaration = (builder) => {
       timeoutMs: t.exposeInt('timeoutMs', {
         nullable: true,
         description: 'How long it may take to begin its answer. Null: as the gateway is configured.',
+      }),
+      idleTimeoutMs: t.exposeInt('idleTimeoutMs', {
+        nullable: true,
+        description: 'How long it may be silent within its answer. Null: as the gateway is configured.',
       }),
       maxInFlight: t.exposeInt('maxInFlight', {
         nullable: true,
@@ -162,7 +167,14 @@ const input: Declaration = (builder) => {
         type: 'JSON',
         description: 'An object of names and values, at most 16, sent with every call. Stored encrypted.',
       }) as never,
-      timeoutMs: t.int({ description: 'How long it may take to begin its answer. Null removes the limit.' }),
+      timeoutMs: t.int({
+        description:
+          'How long it may take to begin its answer, at most an hour. Null: as the gateway is configured.',
+      }),
+      idleTimeoutMs: t.int({
+        description:
+          'How long it may be silent within its answer, at most an hour. Null: as the gateway is configured.',
+      }),
       maxInFlight: t.int({
         description: 'Maximum concurrent calls per process. Null removes the limit.',
       }),
@@ -268,13 +280,13 @@ function targetParams(given: AliasTargetInput, path: string): TargetParams {
   const removesKey = given.removeKey === true;
   if (removesKey && apiKey !== null)
     throw badInput(`${path}.apiKey`, 'leave it out to remove the stored key');
-  const { timeoutMs, maxInFlight, cost } = given;
+  const { timeoutMs, idleTimeoutMs, maxInFlight, cost } = given;
   return {
     id: given.id == null ? null : String(given.id),
     provider,
     baseUrl,
     model: bounded('technical', `${path}.model`, given.model),
-    ...{ apiKey, removesKey, timeoutMs, maxInFlight, cost },
+    ...{ apiKey, removesKey, timeoutMs, idleTimeoutMs, maxInFlight, cost },
     weight: given.weight ?? null,
     responses: given.responses,
     apiVersion:
