@@ -184,6 +184,28 @@ describe('responses and messages', () => {
     });
   });
 
+  test('message_start of a translated stream estimates the prompt, message_delta counts it, and only the count is charged', async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 2 } };
+    const stopped = chunk('').replace('"finish_reason":null', '"finish_reason":"stop"');
+    gateway.upstream.answer(() =>
+      streamOf(chunk('Hello.'), stopped, chunk('', { choices: [], usage }), done),
+    );
+    const body = { ...messaged, model: 'svc/chat-default', stream: true };
+    const { answer, row } = await call(MESSAGES, body);
+    const counts = answer.split('\n').flatMap((line) => {
+      const event = line.startsWith('data: ') ? JSON.parse(line.slice('data: '.length)) : {};
+      const { input_tokens, cache_read_input_tokens } = event.message?.usage ?? event.usage ?? {};
+      return input_tokens === undefined ? [] : [[event.type, input_tokens, cache_read_input_tokens]];
+    });
+    const estimate = Math.ceil(JSON.stringify(body).length / 4);
+    expect(counts).toEqual([
+      ['message_start', estimate, 0],
+      ['message_delta', 5, 2],
+    ]);
+    // 5 prompt tokens at 1, 2 cached at 0.5, 5 completion tokens at 4.
+    expect(row).toMatchObject({ prompt_tokens: 7n, cached_tokens: 2n, charge_micro: 26n });
+  });
+
   test.each([false, true])(
     'compactions are charged beside the counts at the top, stream: %p',
     async (stream) => {

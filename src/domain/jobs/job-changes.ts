@@ -199,15 +199,15 @@ export function withoutGiven(read: Partial<JobFields>, given: readonly JobFieldN
 }
 
 /**
- * Postings to be read; the queue contains only the ids of their jobs. A run may take the reader's 20 s and two model
- * calls. If the database or the reader is unavailable, it is retried for 20 to 30 minutes.
+ * Postings to be read; the queue contains only the ids of their jobs. A run may take the reader’s 20 s and two model
+ * calls of 15 minutes. If the database or the reader is unavailable, it is retried for 20 to 30 minutes.
  */
 export const DOCUMENT_QUEUE: QueueDefinition = {
   name: 'document',
   retries: 8,
   retryDelaySeconds: 5,
   retryDelayMaxSeconds: 600,
-  runSeconds: 600,
+  runSeconds: 2_000,
   heartbeatSeconds: 30,
 };
 

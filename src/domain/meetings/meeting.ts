@@ -124,14 +124,14 @@ export async function lockMeeting(transaction: Transaction, id: string): Promise
 }
 
 /**
- * Meetings in which something has changed; a job contains only the id. A run may include one model call. If the
- * database is unavailable, it is retried for 20 to 30 minutes.
+ * Meetings in which something has changed; a job contains only the id. A run may include one model call of 15 minutes.
+ * If the database is unavailable, it is retried for 20 to 30 minutes.
  */
 export const MEETING_QUEUE: QueueDefinition = {
   name: 'meeting',
   retries: 8,
   retryDelaySeconds: 5,
   retryDelayMaxSeconds: 600,
-  runSeconds: 300,
+  runSeconds: 1_000,
   heartbeatSeconds: 30,
 };

@@ -104,15 +104,15 @@ export async function changeTalent(
 }
 
 /**
- * CVs to be read; a job contains only the id of the talent. A run may take the reader's 20 s and two model calls. If
- * the database or the reader is unavailable, it is retried for 20 to 30 minutes.
+ * CVs to be read; a job contains only the id of the talent. A run may take the reader’s 20 s and two model calls of 15
+ * minutes. If the database or the reader is unavailable, it is retried for 20 to 30 minutes.
  */
 export const CV_QUEUE: QueueDefinition = {
   name: 'cv',
   retries: 8,
   retryDelaySeconds: 5,
   retryDelayMaxSeconds: 600,
-  runSeconds: 600,
+  runSeconds: 2_000,
   heartbeatSeconds: 30,
 };
 

@@ -1,6 +1,7 @@
 import type { StreamUsageChunk } from '../../domain/keys/api-key.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { ModelEndpoint } from '../../ports/model-upstream.ts';
-import { isName, jsonText, OPENING_BRACE, spaceEnd } from './json-text.ts';
+import { isName, jsonAt, jsonText, OPENING_BRACE, spaceEnd } from './json-text.ts';
 import { asksForUsage, type ModelBodyFields } from './request-body.ts';
 import { type MemberReader, readMembers, valueEnd } from './scan-json.ts';
 
@@ -27,8 +28,8 @@ export function usageChunkForm(
   return route.endpoint === 'completions' ? 'empty-text' : 'empty-delta';
 }
 
-/** A change of the usage chunk: these bytes in place of those from `start` to `end`. */
-interface ChoicesChange {
+/** A change of an event: these bytes in place of those from `start` to `end`. */
+export interface EventChange {
   readonly start: number;
   readonly end: number;
   readonly bytes: Uint8Array;
@@ -40,7 +41,7 @@ export function emptyChoiceIn(
   start: number,
   end: number,
   form: 'empty-delta' | 'empty-text',
-): ChoicesChange {
+): EventChange {
   const chunk = bytes.subarray(start, end);
   const brace = spaceEnd(chunk, 0, chunk.length);
   if (chunk[brace] !== OPENING_BRACE) throw new Error('a usage chunk must be an object');
@@ -52,18 +53,39 @@ export function emptyChoiceIn(
   return { start: after, end: after, bytes: CHOICES[form].member };
 }
 
-/** The last one, which is the one that parsers read. */
-const noteChoices: MemberReader<{ start: number; end: number }> = (
-  text,
-  found,
-  nameStart,
-  nameEnd,
-  start,
-) => {
-  const end = valueEnd(text, start);
-  if (isName(text.bytes, nameStart, nameEnd, 'choices')) Object.assign(found, { start, end });
-  return end;
-};
+/** Finds the last member of the name, which is the one that parsers read. */
+function noting(name: string): MemberReader<{ start: number; end: number }> {
+  return (text, found, nameStart, nameEnd, start) => {
+    const end = valueEnd(text, start);
+    if (isName(text.bytes, nameStart, nameEnd, name)) Object.assign(found, { start, end });
+    return end;
+  };
+}
+
+const noteChoices = noting('choices');
+const noteInput = noting('input_tokens');
+const encoder = new TextEncoder();
+
+/**
+ * The estimate in place of the 0 with which `message_start` begins where the provider counts its prompt only at the end. Null
+ * where it counts now. `start` and `end` are those of the usage.
+ */
+export function inputEstimateIn(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  estimate: number,
+): EventChange | null {
+  const usage = bytes.subarray(start, end);
+  const read = jsonAt(usage, 0, usage.length);
+  if (!isObject(read) || INPUT_COUNTS.some((name) => Boolean(read[name]))) return null;
+  const found = { start: 0, end: 0 };
+  readMembers(jsonText(usage), 0, found, noteInput);
+  if (found.end === 0) return null;
+  return { start: start + found.start, end: start + found.end, bytes: encoder.encode(String(estimate)) };
+}
+
+const INPUT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 
 const CHOICES = {
   'empty-delta': choicesOf({ index: 0, delta: {}, finish_reason: null }),
@@ -72,6 +94,5 @@ const CHOICES = {
 
 function choicesOf(choice: object) {
   const value = JSON.stringify([choice]);
-  const encoder = new TextEncoder();
   return { value: encoder.encode(value), member: encoder.encode(`"choices":${value},`) };
 }

@@ -53,6 +53,7 @@ export function answerStream(answering: Answering): Response {
     hidesCosts: answering.hidesCosts,
     reasoning: answering.reasoning,
     ...(wire === 'completions' ? { usageChunk: usageChunkForm(parts.streamUsageChunk, call) } : {}),
+    ...(wire === 'messages' ? { inputEstimate: estimateTokens(call.bytes.length, 0, 1) } : {}),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;

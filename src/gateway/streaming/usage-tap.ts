@@ -6,7 +6,12 @@ import type { TierReader } from '../json/reported-tiers.ts';
 import { createStreamUsage, type Usage } from '../json/reported-usage.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
 import type { ToolUseCounter } from '../json/tool-uses.ts';
-import { emptyChoiceIn, type UsageChunkForm } from '../json/usage-chunk.ts';
+import {
+  type EventChange,
+  emptyChoiceIn,
+  inputEstimateIn,
+  type UsageChunkForm,
+} from '../json/usage-chunk.ts';
 import {
   createSseEventCutter,
   placeInEvent,
@@ -79,6 +84,11 @@ interface UsageTapOptions {
   /** The limit of bytes buffered for one incomplete event. */
   readonly maxEventBytes: number;
   readonly usageChunk?: UsageChunkForm;
+  /**
+   * Only for messages: shown in message_start where the provider counts its prompt at the end. The usage read here never has
+   * it. 0 for none.
+   */
+  readonly inputEstimate?: number;
   /** Null if the call may not use hosted tools. */
   readonly toolUses?: ToolUseCounter | null;
   /** Null if the price of the call does not depend on a tier. */
@@ -113,6 +123,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     alias,
     maxEventBytes,
     usageChunk = 'as-sent',
+    inputEstimate = 0,
     toolUses = null,
     tiers = null,
     hasSeveral = false,
@@ -201,7 +212,12 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
       return true;
     }
     if (!wasHeld) {
-      restamp(output, event, joinedFrom);
+      const { innerUsageStart, innerUsageEnd, isWhole } = fields;
+      const isEstimated = inputEstimate > 0 && innerUsageEnd > 0 && isWhole;
+      const change = isEstimated
+        ? inputEstimateIn(bytes, innerUsageStart, innerUsageEnd, inputEstimate)
+        : null;
+      restamp(output, event, joinedFrom, 0, change);
       return true;
     }
     restamp(held, copyOf(event), joinedFrom, event.start);
@@ -225,7 +241,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     { source, start, end }: Pick<SseEvent, 'source' | 'start' | 'end'>,
     joinedFrom: Extract<SseEventData, { kind: 'data' }>['joinedFrom'],
     shift = 0,
-    change: ReturnType<typeof emptyChoiceIn> | null = null,
+    change: EventChange | null = null,
   ): void {
     const { toRestamp, toRemove } = fields;
     if (change !== null) {

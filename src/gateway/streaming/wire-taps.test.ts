@@ -131,6 +131,27 @@ describe('usage', () => {
     });
   });
 
+  test.each([
+    ['0', started({ input_tokens: 0, output_tokens: 1 }), '"input_tokens":77,'],
+    ['0, in another order', started({ cache_read_input_tokens: 0, input_tokens: 0 }), '"input_tokens":77}'],
+    ['counts', started({ input_tokens: 3 }), '"input_tokens":3}'],
+    ['counts of a cache', started({ input_tokens: 0, cache_read_input_tokens: 3 }), '"input_tokens":0,'],
+    ['no count', started({ output_tokens: 1 }), '{"output_tokens":1}'],
+  ])(
+    'of Messages that begins with %s is shown estimated only where it is 0, and never read so',
+    (_, first, shown) => {
+      const tap = createUsageTap({ wire: 'messages', alias: ALIAS, maxEventBytes: 8_192, inputEstimate: 77 });
+      const later = delta({ output_tokens: 2 });
+      const [begun, ended] = [first, later].map((text) =>
+        textOf(tap.push(new TextEncoder().encode(text)).bytes),
+      );
+      expect(begun).toContain(shown);
+      expect(begun).toContain(`"model":${JSON.stringify(ALIAS)}`);
+      expect(ended).toBe(later);
+      expect(tap.usage()).toEqual(hear('messages', first + later).usage);
+    },
+  );
+
   test('that is implausible is ignored', () => {
     expect(hear('messages', started({ input_tokens: -1 }) + delta({ output_tokens: 2 })).usage).toBeNull();
     const most = Number.MAX_SAFE_INTEGER;
