@@ -9,7 +9,7 @@ import { createTierReader } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
 import { usageChunkForm } from '../json/usage-chunk.ts';
-import { pingOf, type QuietStream } from './keep-alive.ts';
+import { createQuietStream } from './keep-alive.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap, type UsageTap } from './usage-tap.ts';
 
@@ -47,27 +47,11 @@ export function answerStream(answering: Answering): Response {
   const { hosted = null } = call;
   const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
   const tiers = call.tiers == null ? null : createTierReader(wire);
-  const tap = createUsageTap({
-    ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, toolUses, tiers },
-    hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
-    hidesCosts: answering.hidesCosts,
-    reasoning: answering.reasoning,
-    ...(wire === 'completions' ? { usageChunk: usageChunkForm(parts.streamUsageChunk, call) } : {}),
-    ...(wire === 'messages' ? { inputEstimate: estimateTokens(call.bytes.length, 0, 1) } : {}),
-  });
+  const tap = createUsageTap({ ...tapOptions(answering), toolUses, tiers });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
   const idleMs = idleTimeoutOf(answering);
-  /** Set while the client waits for the provider. */
-  let waiting: ReadableStreamDefaultController | null = null;
-  const ping = pingOf(wire);
-  const quiet: QuietStream = {
-    quietSeconds: 0,
-    ping() {
-      // Only whole events were passed on before. Nothing is enqueued for a client that does not read, or after the end.
-      if (waiting !== null && !isDone && (waiting.desiredSize ?? -1) >= 0) waiting.enqueue(ping);
-    },
-  };
+  const quiet = createQuietStream(wire);
   let isDone = false;
   /** By the clock's uptime, once the stream is read on after [DONE]. */
   let graceEndMs: number | null = null;
@@ -285,7 +269,9 @@ export function answerStream(answering: Answering): Response {
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
       pending = readNext(Number.POSITIVE_INFINITY);
-      const next = pending instanceof Promise ? await waited(controller, pending) : pending;
+      quiet.waiting = isDone ? null : controller;
+      const next = pending instanceof Promise ? await pending : pending;
+      quiet.waiting = null;
       if (leaving !== null || context.clientSignal.aborted) return await leave();
       pending = undefined;
       if (next === null) return await finish(controller);
@@ -302,15 +288,18 @@ export function answerStream(answering: Answering): Response {
     }
   }
 
-  async function waited(controller: ReadableStreamDefaultController, read: Promise<BodyRead>) {
-    waiting = controller;
-    const next = await read;
-    waiting = null;
-    return next;
-  }
-
   parts.keepAlive.add(quiet);
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
+}
+
+function tapOptions({ parts, call, hidesCosts, reasoning }: Answering) {
+  const { wire } = call.route;
+  return {
+    ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, hidesCosts, reasoning },
+    hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
+    ...(wire === 'completions' ? { usageChunk: usageChunkForm(parts.streamUsageChunk, call) } : {}),
+    ...(wire === 'messages' ? { inputEstimate: estimateTokens(call.bytes.length, 0, 1) } : {}),
+  };
 }
 
 /**

@@ -2,10 +2,12 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 
 /** A stream whose client may wait while its provider is silent, as a model that reasons for minutes is. */
-export interface QuietStream {
-  /** The seconds without an event for the client; the stream sets it to 0 with every event. */
+interface QuietStream {
+  /** The seconds without an event for the client; set to 0 with every event. */
   quietSeconds: number;
   ping(): void;
+  /** Set while the client waits for the provider. */
+  waiting: ReadableStreamDefaultController | null;
 }
 
 /** Pings streams after 15 seconds of silence: proxies and clients close connections on which nothing comes for a minute. */
@@ -44,10 +46,22 @@ export function createKeepAlive(clock: Pick<Clock, 'after'>): KeepAlive {
   };
 }
 
-const COMMENT = new TextEncoder().encode(': ping\n\n');
-/** Anthropic sends an event of its own instead of a comment. */
-const PING_EVENT = new TextEncoder().encode('event: ping\ndata: {"type": "ping"}\n\n');
-
-export function pingOf(wire: ClientWire): Uint8Array {
-  return wire === 'messages' ? PING_EVENT : COMMENT;
+/** Only whole events are passed on before a read, so a ping is always between two of them. */
+export function createQuietStream(wire: ClientWire): QuietStream {
+  return {
+    quietSeconds: 0,
+    waiting: null,
+    ping() {
+      // Nothing is enqueued for a client that does not read.
+      if (this.waiting?.desiredSize === 0) this.waiting.enqueue(PINGS[wire]);
+    },
+  };
 }
+
+const COMMENT = new TextEncoder().encode(': ping\n\n');
+const PINGS: Readonly<Record<ClientWire, Uint8Array>> = {
+  completions: COMMENT,
+  responses: COMMENT,
+  // Anthropic sends an event of its own instead of a comment.
+  messages: new TextEncoder().encode('event: ping\ndata: {"type": "ping"}\n\n'),
+};
