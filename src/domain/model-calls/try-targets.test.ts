@@ -38,6 +38,7 @@ type Act =
       readonly act: TargetResult;
       readonly retryAfterMs?: number;
       readonly isOurs?: boolean;
+      readonly limitMs?: number;
     };
 
 const UNREAD: CallKind<ModelRequest, UpstreamAnswer> = {
@@ -107,9 +108,9 @@ function open(script: Record<string, readonly Act[]>, resting: Readonly<Record<s
     sent.push(new TextDecoder().decode(body));
     const land = flies(id);
     const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
-    const fail = (reason: string) => {
+    const fail = (reason: string, more = {}) => {
       land();
-      reject(Object.assign(new Error(reason), { name: 'UpstreamFailure', reason }));
+      reject(Object.assign(new Error(reason), { name: 'UpstreamFailure', reason, ...more }));
     };
     signal.addEventListener('abort', () => {
       aborted.push(id);
@@ -118,7 +119,7 @@ function open(script: Record<string, readonly Act[]>, resting: Readonly<Record<s
     const finish = (final: TargetResult, more = {}) =>
       typeof final === 'number' || OF_THE_BODY.includes(final)
         ? resolve(answerOf(id, final, land, more))
-        : fail(final);
+        : fail(final, more);
     if (act === 'never') return promise;
     if (act === 'aborted') caller.abort();
     if (typeof act !== 'object') finish(act);
@@ -254,6 +255,18 @@ describe('A-14 G-36 what the result of a try means, for every model call', () =>
     const alone = await ended(A);
     expect([alone.outcome, alone.asked]).toEqual([row.outcomeAlone, [...row.askedAlone]]);
     expect(alone.reported).toHaveLength(row.askedAlone.length);
+  });
+
+  test('G-42 a time-out that is reached is named: the longest to the caller, each with its setting in the log', async () => {
+    const late = (limitMs: number) => [{ act: 'first-byte-time-out' as const, limitMs }];
+    const { run, ended, entries } = open({ a: late(600_000), b: late(900), c: [500] });
+    const targets = [A, { ...B, timeoutMs: 900 }, target('c')];
+    expect(await ended(run(aliasOf(targets)))).toMatchObject({ outcome: 'failed', limitMs: 600_000 });
+    expect(entries.map(({ context }) => context.problem)).toEqual([
+      'no answer within 600000 ms (UPSTREAM_FIRST_BYTE_TIMEOUT_MS)',
+      'no answer within 900 ms (timeout_ms of the target)',
+      undefined,
+    ]);
   });
 
   test('A-14 every row of the table is tried here, and no result is in two rows', () => {

@@ -33,7 +33,7 @@ const STREAMS: Record<ClientWire, typeof CHAT> = {
 };
 
 /** A stream of which the test decides when the provider sends what; `text` grows as the client gets it. */
-function streamed(wire: ClientWire, idleTimeoutMs = 300_000) {
+function streamed(wire: ClientWire, idleTimeoutMs = 300_000, own: { idleTimeoutMs?: number } = {}) {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
   const endings: Record<string, unknown>[] = [];
@@ -64,7 +64,7 @@ function streamed(wire: ClientWire, idleTimeoutMs = 300_000) {
     },
     call: { id: 'call', bytes: new Uint8Array(), alias: { alias: 'svc/chat-default' }, claim: null },
     context: { requestId: 'r', clientSignal: left.signal, headers: {} },
-    target: { id: 'target' },
+    target: { id: 'target', ...own },
     answer: { status: 200, contentType: 'text/event-stream', body },
     upstreamAbort: { abort() {} },
     end: async (ending: Record<string, unknown>) => endings.push(ending),
@@ -130,16 +130,22 @@ test('G-42 events postpone the ping, and the end stops it', async () => {
   expect(clock.pendingTimers()).toBe(0);
 });
 
-test('G-42 G-38 a provider that is silent for the idle time-out ends the stream with a message that says so', async () => {
-  const { clock, got, reading, send, endings, entries } = streamed('completions', 40_000);
-  await send(CHAT.first);
-  await clock.advance(40_000);
-  await reading;
-  expect(got.text).toContain('The model sent nothing for 40 seconds');
-  expect(got.text).not.toContain('[DONE]');
-  expect(endings).toMatchObject([{ outcome: 'FAILED', reason: 'upstream-idle' }]);
-  expect(entries).toMatchObject([
-    { level: 'warn', context: { problem: 'nothing within 40000 ms (UPSTREAM_IDLE_TIMEOUT_MS)' } },
-  ]);
-  expect(clock.pendingTimers()).toBe(0);
-});
+test.each([
+  ['UPSTREAM_IDLE_TIMEOUT_MS', 40_000, {}],
+  ['idle_timeout_ms of the target', 9_000, { idleTimeoutMs: 40_000 }],
+] as const)(
+  'G-42 G-38 %s ends the stream of a silent provider with a message that says so',
+  async (limit, setMs, own) => {
+    const { clock, got, reading, send, endings, entries } = streamed('completions', setMs, own);
+    await send(CHAT.first);
+    await clock.advance(40_000);
+    await reading;
+    expect(got.text).toContain('The model sent nothing for 40 seconds');
+    expect(got.text).not.toContain('[DONE]');
+    expect(endings).toMatchObject([{ outcome: 'FAILED', reason: 'upstream-idle' }]);
+    expect(entries).toMatchObject([
+      { level: 'warn', context: { problem: `nothing within 40000 ms (${limit})` } },
+    ]);
+    expect(clock.pendingTimers()).toBe(0);
+  },
+);
