@@ -10,7 +10,7 @@ import type { ServiceApp, ServiceVariables } from '../../http/service-app.ts';
 import { type DatabaseFailure, isDatabaseUnavailable } from '../../ports/database.ts';
 import { answerTooLarge, createAnswerSize, isTooLarge } from './answer-size.ts';
 import { badInput, tooManyRequests } from './errors.ts';
-import { createStandardIntrospection } from './introspection.ts';
+import { withIntrospection } from './introspection.ts';
 import { checkQuery, parseQuery, QUERY_LIMITS } from './query-limits.ts';
 import { createRequestContext, type GraphqlParts, type RequestContext } from './request-context.ts';
 
@@ -150,7 +150,7 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
     },
     // Errors are masked below, where the request is known.
     maskedErrors: { maskError: asGraphqlError },
-    plugins: [readBodies(bodies), standardIntrospection(schema), boundedQueries, shownResults],
+    plugins: [readBodies(bodies), boundedQueries, shownResults],
   });
   return {
     async answer(request, body, context) {
@@ -190,27 +190,19 @@ function readBodies(bodies: WeakMap<Request, ReadJson>): Plugin {
   };
 }
 
-function standardIntrospection(schema: GraphQLSchema): Plugin {
-  const introspection = createStandardIntrospection(schema);
-  return {
-    onParams({ params: { query, operationName }, setResult }) {
-      if (typeof query !== 'string') return;
-      if (query.length > QUERY_LIMITS.characters) {
-        throw badInput('query', `it has more than ${QUERY_LIMITS.characters} characters`);
-      }
-      const name = typeof operationName === 'string' ? operationName : null;
-      const answer = introspection.answerTo(query, name);
-      if (answer !== null) setResult({ data: {}, stringify: () => answer } as ExecutionResult);
-    },
-  };
-}
-
 const boundedQueries: Plugin = {
+  onParams({ params: { query } }) {
+    if (typeof query !== 'string' || query.length <= QUERY_LIMITS.characters) return;
+    throw badInput('query', `it has more than ${QUERY_LIMITS.characters} characters`);
+  },
   onParse({ setParseFn }) {
     setParseFn((source) => parseQuery(String(source instanceof Source ? source.body : source)));
   },
   onValidate({ setValidationFn }) {
     setValidationFn((schema, document) => checkQuery(schema, document, [noSubscriptions]));
+  },
+  onExecute({ executeFn, setExecuteFn }) {
+    setExecuteFn(withIntrospection(executeFn));
   },
 };
 
@@ -224,7 +216,6 @@ const shownResults: Plugin<object, RequestContext> = {
 
 /** A response that became too large is a single error, whatever else it contained. */
 function boundedResult(context: RequestContext, result: ExecutionResult): ExecutionResult {
-  if ('stringify' in result) return result;
   const { answerSize: size } = context;
   const tooLarge = size === undefined ? null : { data: null, errors: [answerTooLarge(size)] };
   if (size === undefined || tooLarge === null) return showableResult(context, result);

@@ -1,177 +1,220 @@
 import {
   type DocumentNode,
-  executeSync,
+  type ExecutionArgs,
+  type ExecutionResult,
   type FieldNode,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  getIntrospectionQuery,
+  GraphQLError,
+  type GraphQLField,
+  GraphQLIncludeDirective,
+  type GraphQLObjectType,
+  GraphQLSkipDirective,
+  getArgumentValues,
+  getDirectiveValues,
+  getNamedType,
+  getOperationAST,
+  getVariableValues,
+  isObjectType,
   Kind,
-  parse,
+  SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+  visit,
 } from 'graphql';
-import { QUERY_LIMITS } from './query-limits.ts';
-
-/** Answers the introspection queries of tools without executing them. */
-interface StandardIntrospection {
-  /** The response in JSON; null for any other query, which is executed like all queries. */
-  answerTo(query: string, operationName: string | null): string | null;
-}
-
-/** Few tools are in use, each with its own query text. A response has 150 KB. */
-const ANSWERS_STORED = 16;
+import { refusal } from './errors.ts';
 
 /**
- * GraphiQL, code generators and our own checks send the introspection query of graphql-js, in one of its variants or
- * with parts left out. Each selects a part of the largest variant, which is executed once; a response is the selected
- * part of that result. This takes 1 ms, execution 35 ms, and the text of each response is cached.
+ * An introspection may read this many fields of the schema, where each 100 characters of text count as one more. Tools
+ * that read all of it need 20,000 to 25,000.
  */
-export function createStandardIntrospection(schema: GraphQLSchema): StandardIntrospection {
-  const document = parse(getIntrospectionQuery(EVERYTHING));
-  const largest = largestOf(document);
-  const answers = new Map<string, string>();
-  let whole: Json = null;
+const MOST_STEPS = 50_000;
+const CHARACTERS_A_STEP = 100;
 
-  function compute(query: string, operationName: string | null): string | null {
-    const selection = selectionOf(parseOrNull(query), operationName, largest);
-    if (selection === null || !isWhole(selection, largest)) return null;
-    whole ??= executeSync({ schema, document }).data as Json;
-    return JSON.stringify({ data: selected(whole, selection) });
-  }
+type Execute = (args: ExecutionArgs) => PromiseOrValue<ExecutionResult>;
+type PromiseOrValue<Value> = Promise<Value> | Value;
 
-  return {
-    answerTo(query, operationName) {
-      if (!query.includes('__schema')) return null;
-      const key = `${operationName ?? ''} ${query}`;
-      const known = answers.get(key);
-      const answer = known ?? compute(query, operationName);
-      if (answer === null) return null;
-      answers.delete(key);
-      answers.set(key, answer);
-      if (answers.size > ANSWERS_STORED) answers.delete(answers.keys().next().value ?? '');
-      return answer;
-    },
+/** A field of a selection, with what it contains resolved when it is first needed. */
+interface Selected {
+  readonly field: GraphQLField<unknown, unknown>;
+  /** The type of what it contains; null for a leaf. */
+  readonly object: GraphQLObjectType | null;
+  readonly nodes: readonly [FieldNode, ...FieldNode[]];
+  args?: Readonly<Record<string, unknown>>;
+  inside?: ReadonlyMap<string, Selected>;
+}
+
+const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
+  __schema: SchemaMetaFieldDef,
+  __type: TypeMetaFieldDef,
+  __typename: TypeNameMetaFieldDef,
+};
+
+/** `__schema` and `__type` have a limit of their own: what they read, not what they could read at most. */
+export function isIntrospection(field: FieldNode): boolean {
+  const name = field.name.value;
+  return name === SchemaMetaFieldDef.name || name === TypeMetaFieldDef.name;
+}
+
+/**
+ * Answers `__schema` and `__type` of valid queries by reading the schema, and executes the rest of the query. The general
+ * executor takes several times as long, and cannot stop when an answer becomes too large.
+ */
+export function withIntrospection(execute: Execute): Execute {
+  return async (args) => {
+    const rest = withoutIntrospection(args.document);
+    const read = rest === args.document ? null : readSchema(args);
+    if (read === null) return await execute(args);
+    if (read.outcome === 'refused') return { data: null, errors: [read.error] };
+    const { data, names } = read;
+    if (names.every((name) => name in data)) return { data };
+    const result = await execute({ ...args, document: rest });
+    if (result.data == null) return result;
+    const joined = newObject();
+    for (const name of names) joined[name] = name in data ? data[name] : result.data[name];
+    return { ...result, data: joined };
   };
 }
 
-function largestOf(document: DocumentNode): Selection {
-  const largest = selectionOf(document, null, null);
-  if (largest === null) throw new Error('graphql-js has changed its introspection query');
-  return largest;
+/** Documents are cached by their text, so this is computed once for each. */
+const restByDocument = new WeakMap<DocumentNode, DocumentNode>();
+
+/** The same document if it has no introspection. */
+function withoutIntrospection(document: DocumentNode): DocumentNode {
+  const known = restByDocument.get(document);
+  if (known !== undefined) return known;
+  const rest = visit(document, { Field: (field) => (isIntrospection(field) ? null : undefined) });
+  restByDocument.set(document, rest);
+  return rest;
 }
 
-const EVERYTHING = {
-  descriptions: true,
-  specifiedByUrl: true,
-  directiveIsRepeatable: true,
-  schemaDescription: true,
-  inputValueDeprecation: true,
-  oneOf: true,
-} as const;
+type SchemaRead =
+  | {
+      readonly outcome: 'read';
+      /** What is known without executing the query. */
+      readonly data: Record<string, unknown>;
+      /** All names of the answer, in order. */
+      readonly names: readonly string[];
+    }
+  | { readonly outcome: 'refused'; readonly error: GraphQLError };
 
-type Json = { readonly [name: string]: unknown } | null;
-
-/** A selection with its fragments resolved: field names in order, each with its own selection. */
-interface Selection {
-  readonly includesDeprecated: boolean;
-  readonly inside: Map<string, Selection>;
-  /** The fragments that it contains. */
-  readonly spread: Set<string>;
-}
-
-/**
- * Null if the query contains anything that no standard introspection query has: other operations, variables, aliases,
- * directives, arguments, or a field that `largest` does not have there. So the result is never larger than `largest`,
- * however fragments spread each other.
- */
-function selectionOf(
-  document: DocumentNode | null,
-  operationName: string | null,
-  largest: Selection | null,
-): Selection | null {
-  if (document === null) return null;
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  const operations = document.definitions.filter((definition) => {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-    return definition.kind !== Kind.FRAGMENT_DEFINITION;
-  });
-  const [operation, ...others] = operations;
-  if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return null;
-  if (operation.operation !== 'query' || operation.variableDefinitions?.length) return null;
-  if (operation.directives?.length) return null;
-  if (operationName !== null && operationName !== operation.name?.value) return null;
-  const root: Selection = { includesDeprecated: false, inside: new Map(), spread: new Set() };
-  const used = new Set<string>();
-  const isPlain = addSelections(operation.selectionSet, root, { fragments, used, largest });
-  // A fragment that is not used is an error, which validation reports.
-  return isPlain && used.size === fragments.size ? root : null;
-}
-
-interface Walk {
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly used: Set<string>;
-  readonly largest: Selection | null;
-}
-
-function addSelections({ selections }: SelectionSetNode, into: Selection, walk: Walk): boolean {
-  return selections.every((selection) => {
-    if (selection.directives?.length) return false;
-    if (selection.kind === Kind.FIELD) return addField(selection, into, walk);
-    if (selection.kind === Kind.INLINE_FRAGMENT) return addSelections(selection.selectionSet, into, walk);
-    return addFragment(selection.name.value, into, walk);
-  });
-}
-
-function addFragment(name: string, into: Selection, walk: Walk): boolean {
-  const fragment = walk.fragments.get(name);
-  if (fragment === undefined || fragment.directives?.length) return false;
-  if (into.spread.has(name)) return true;
-  walk.used.add(name);
-  into.spread.add(name);
-  return addSelections(fragment.selectionSet, into, walk);
-}
-
-function addField(field: FieldNode, into: Selection, walk: Walk): boolean {
-  const { name, alias, arguments: given = [], selectionSet } = field;
-  const largest = walk.largest?.inside.get(name.value) ?? null;
-  if (alias !== undefined || (walk.largest !== null && largest === null)) return false;
-  const [argument, ...others] = given;
-  if (others.length > 0) return false;
-  if (argument !== undefined && argument.name.value !== 'includeDeprecated') return false;
-  if (argument !== undefined && argument.value.kind !== Kind.BOOLEAN) return false;
-  const includesDeprecated = argument?.value.kind === Kind.BOOLEAN && argument.value.value;
-  const before = into.inside.get(name.value);
-  if (before !== undefined && before.includesDeprecated !== includesDeprecated) return false;
-  const own = before ?? { includesDeprecated, inside: new Map(), spread: new Set() };
-  into.inside.set(name.value, own);
-  return selectionSet === undefined || addSelections(selectionSet, own, { ...walk, largest });
-}
-
-/** An object without a selection, or an argument where there is none, is an error that validation reports. */
-function isWhole(selection: Selection, largest: Selection): boolean {
-  if (selection.inside.size === 0 && largest.inside.size > 0) return false;
-  if (selection.includesDeprecated && !largest.includesDeprecated) return false;
-  return [...selection.inside].every(([name, inner]) => isWhole(inner, largest.inside.get(name) ?? inner));
-}
-
-function selected(value: unknown, selection: Selection): unknown {
-  if (selection.inside.size === 0 || value === null) return value;
-  if (Array.isArray(value)) {
-    const shown = selection.includesDeprecated ? value : value.filter(isCurrent);
-    return shown.map((one) => selected(one, selection));
-  }
-  const found: Record<string, unknown> = {};
-  for (const [name, inner] of selection.inside) found[name] = selected((value as Json)?.[name], inner);
-  return found;
-}
-
-function isCurrent(value: unknown): boolean {
-  return (value as { isDeprecated?: unknown }).isDeprecated !== true;
-}
-
-function parseOrNull(query: string): DocumentNode | null {
+/** Null for a mutation, and where the executor has to report wrong variables. */
+function readSchema({ schema, document, operationName, variableValues }: ExecutionArgs): SchemaRead | null {
+  const operation = getOperationAST(document, operationName);
+  const query = schema.getQueryType();
+  if (operation?.operation !== 'query' || query == null) return null;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  if (coerced === undefined) return null;
   try {
-    return parse(query, { maxTokens: QUERY_LIMITS.tokens, noLocation: true });
-  } catch {
-    return null;
+    const reader = createReader({ schema, document }, coerced);
+    const roots = reader.select(query, [operation.selectionSet]);
+    const data = newObject();
+    for (const [name, selected] of roots) {
+      if (selected.field.name.startsWith('__')) data[name] = reader.read(query, null, selected);
+    }
+    return { outcome: 'read', data, names: [...roots.keys()] };
+  } catch (error) {
+    if (error instanceof GraphQLError) return { outcome: 'refused', error };
+    throw error;
   }
+}
+
+function createReader({ schema, document }: ExecutionArgs, variables: Readonly<Record<string, unknown>>) {
+  const fragments = new Map(
+    document.definitions.flatMap((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
+    ),
+  );
+  let steps = 0;
+
+  function take(count: number): void {
+    steps += count;
+    if (steps <= MOST_STEPS) return;
+    const message = `The introspection reads more than ${MOST_STEPS} fields of the schema. Nest fewer types in each other, or send several queries.`;
+    throw refusal('BAD_USER_INPUT', message);
+  }
+
+  function select(
+    parent: GraphQLObjectType,
+    sets: readonly (SelectionSetNode | undefined)[],
+  ): ReadonlyMap<string, Selected> {
+    const nodes = new Map<string, FieldNode[]>();
+    const spread = new Set<string>();
+    for (const set of sets) collect(parent, set, { nodes, spread });
+    const found = new Map<string, Selected>();
+    for (const [name, [first, ...others]] of nodes) {
+      const field = first && (META_FIELDS[first.name.value] ?? parent.getFields()[first.name.value]);
+      if (first === undefined || field === undefined) continue;
+      const type = getNamedType(field.type);
+      found.set(name, { field, object: isObjectType(type) ? type : null, nodes: [first, ...others] });
+    }
+    return found;
+  }
+
+  function collect(
+    parent: GraphQLObjectType,
+    set: SelectionSetNode | undefined,
+    into: { readonly nodes: Map<string, FieldNode[]>; readonly spread: Set<string> },
+  ): void {
+    for (const selection of set?.selections ?? []) {
+      take(1);
+      if (!isIncluded(selection)) continue;
+      if (selection.kind === Kind.FIELD) {
+        const name = selection.alias?.value ?? selection.name.value;
+        const same = into.nodes.get(name);
+        if (same === undefined) into.nodes.set(name, [selection]);
+        else same.push(selection);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        const condition = selection.typeCondition?.name.value ?? parent.name;
+        if (condition === parent.name) collect(parent, selection.selectionSet, into);
+      } else if (!into.spread.has(selection.name.value)) {
+        into.spread.add(selection.name.value);
+        const fragment = fragments.get(selection.name.value);
+        if (fragment?.typeCondition.name.value === parent.name) collect(parent, fragment.selectionSet, into);
+      }
+    }
+  }
+
+  function isIncluded(selection: SelectionNode): boolean {
+    if (!selection.directives?.length) return true;
+    const skip = getDirectiveValues(GraphQLSkipDirective, selection, variables);
+    const include = getDirectiveValues(GraphQLIncludeDirective, selection, variables);
+    return skip?.if !== true && include?.if !== false;
+  }
+
+  function read(parent: GraphQLObjectType, source: unknown, selected: Selected): unknown {
+    take(1);
+    const { field, nodes } = selected;
+    selected.args ??= getArgumentValues(field, nodes[0], variables);
+    // The resolvers of introspection read nothing else of it.
+    const info = { schema, parentType: parent } as never;
+    return shown(field.resolve?.(source, selected.args, null, info), selected);
+  }
+
+  /** Introspection has lists, objects and leaves that are their own JSON. */
+  function shown(value: unknown, selected: Selected): unknown {
+    if (value === null || value === undefined) return null;
+    if (Array.isArray(value)) return value.map((one) => shown(one, selected));
+    const { object } = selected;
+    if (object === null) {
+      if (typeof value === 'string') take(Math.floor(value.length / CHARACTERS_A_STEP));
+      return value;
+    }
+    selected.inside ??= select(
+      object,
+      selected.nodes.map(({ selectionSet }) => selectionSet),
+    );
+    const found = newObject();
+    for (const [name, inner] of selected.inside) found[name] = read(object, value, inner);
+    return found;
+  }
+
+  return { select, read };
+}
+
+const BARE: object = Object.create(null);
+
+/** Without inherited members, so that `__proto__` is a name like any other. Faster than one without a prototype. */
+function newObject(): Record<string, unknown> {
+  return Object.create(BARE);
 }

@@ -6,18 +6,15 @@ import {
   type GraphQLSchema,
   getNamedType,
   getNullableType,
-  isEnumType,
-  isInputObjectType,
   isInterfaceType,
   isLeafType,
   isListType,
   isObjectType,
   Kind,
-  SchemaMetaFieldDef,
   type SelectionSetNode,
-  TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql';
+import { isIntrospection } from './introspection.ts';
 import { LONGEST_PAGE, USUAL_PAGE } from './paging.ts';
 
 /** The size of a field's value, declared as its `extensions`. */
@@ -40,14 +37,13 @@ const OPERATION_COST = 20;
 /**
  * The cost of an operation, known before it runs: one per field, more for long texts, and the content of a list
  * multiplied by the most rows that it may have. A variable `first` counts as the longest page, because the cost is
- * computed before variables are known. Introspection is priced the same way, by the size of this schema. Each fragment
- * is computed once however often it is spread: otherwise fragments that spread each other twice would take 2^n steps.
+ * computed before variables are known. Introspection has a limit of its own (introspection.ts). Each fragment is
+ * computed once however often it is spread: otherwise fragments that spread each other twice would take 2^n steps.
  */
 export function createQueryCost(
   schema: GraphQLSchema,
   fragmentOf: (name: string) => FragmentDefinitionNode | null | undefined,
 ): (selected: SelectionSetNode, root: GraphQLNamedType) => number {
-  const rowsOfSchema = introspectionRows(schema);
   const known = new Map<FragmentDefinitionNode, number>();
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
 
@@ -63,11 +59,12 @@ export function createQueryCost(
   }
 
   function costOfField(field: FieldNode, parent: GraphQLNamedType | undefined): number {
+    if (isIntrospection(field)) return 1;
     const own = roots.includes(parent as never) ? OPERATION_COST : 1;
-    const definition = fieldOf(schema, parent, field.name.value);
+    const definition = fieldOf(parent, field.name.value);
     // Validation refuses unknown fields, but takes longer.
     if (definition === null || parent === undefined) return own + costOf(field.selectionSet, undefined);
-    const rows = rowsOf(field, parent, definition, rowsOfSchema);
+    const rows = rowsOf(field, parent, definition);
     const inside = costOf(field.selectionSet, getNamedType(definition.type));
     return own + stepsOf(definition) + rows * inside;
   }
@@ -92,22 +89,13 @@ export function createQueryCost(
 
 type Field = GraphQLField<unknown, unknown>;
 
-function fieldOf(schema: GraphQLSchema, parent: GraphQLNamedType | undefined, name: string): Field | null {
+function fieldOf(parent: GraphQLNamedType | undefined, name: string): Field | null {
   if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef;
-  if (parent === schema.getQueryType()) {
-    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
-    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
-  }
   const hasFields = isObjectType(parent) || isInterfaceType(parent);
   return hasFields ? (parent.getFields()[name] ?? null) : null;
 }
 
-function rowsOf(
-  field: FieldNode,
-  parent: GraphQLNamedType,
-  definition: Field,
-  rowsOfSchema: ReadonlyMap<string, number>,
-): number {
+function rowsOf(field: FieldNode, parent: GraphQLNamedType, definition: Field): number {
   if (definition.args.some(({ name }) => name === 'first')) {
     const first = field.arguments?.find(({ name }) => name.value === 'first')?.value;
     if (first === undefined || first.kind === Kind.NULL) return USUAL_PAGE;
@@ -118,7 +106,7 @@ function rowsOf(
   // The rows of a page are counted at the field that takes `first`.
   if (parent.name.endsWith('Connection')) return 1;
   const { maxRows } = definition.extensions as FieldSize;
-  return maxRows ?? rowsOfSchema.get(`${parent.name}.${definition.name}`) ?? USUAL_ROWS;
+  return maxRows ?? USUAL_ROWS;
 }
 
 function stepsOf({ type, extensions }: Field): number {
@@ -127,33 +115,4 @@ function stepsOf({ type, extensions }: Field): number {
   const { maxCharacters } = extensions as FieldSize;
   const usual = named.name === 'JSON' ? USUAL_JSON_CHARACTERS : 0;
   return Math.ceil((maxCharacters ?? usual) / CHARACTERS_A_STEP);
-}
-
-const rowsBySchema = new WeakMap<GraphQLSchema, ReadonlyMap<string, number>>();
-
-/** The lengths of introspection's lists: of this schema as a whole, or of its longest type. */
-function introspectionRows(schema: GraphQLSchema): ReadonlyMap<string, number> {
-  const known = rowsBySchema.get(schema);
-  if (known !== undefined) return known;
-  const types = Object.values(schema.getTypeMap());
-  const most = (lengthOf: (type: GraphQLNamedType) => number) => Math.max(1, ...types.map(lengthOf));
-  const fieldsOf = (type: GraphQLNamedType) =>
-    isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
-  const args = most((type) => Math.max(0, ...fieldsOf(type).map((field) => field.args.length)));
-  const rows = new Map([
-    ['__Schema.types', types.length],
-    ['__Schema.directives', schema.getDirectives().length],
-    ['__Type.fields', most((type) => fieldsOf(type).length)],
-    [
-      '__Type.inputFields',
-      most((type) => (isInputObjectType(type) ? Object.keys(type.getFields()).length : 0)),
-    ],
-    ['__Type.enumValues', most((type) => (isEnumType(type) ? type.getValues().length : 0))],
-    ['__Type.interfaces', most((type) => (isObjectType(type) ? type.getInterfaces().length : 0))],
-    ['__Type.possibleTypes', types.length],
-    ['__Field.args', args],
-    ['__Directive.args', args],
-  ]);
-  rowsBySchema.set(schema, rows);
-  return rows;
 }

@@ -5,6 +5,7 @@ import {
   type GraphQLNamedType,
   type GraphQLSchema,
   Kind,
+  MaxIntrospectionDepthRule,
   parse,
   type SelectionNode,
   type SelectionSetNode,
@@ -12,7 +13,9 @@ import {
   type ValidationContext,
   type ValidationRule,
   validate,
+  visit,
 } from 'graphql';
+import { isIntrospection } from './introspection.ts';
 import { createQueryCost } from './query-cost.ts';
 
 /** The console's largest query is 6 levels deep and costs about 5,000. */
@@ -31,10 +34,23 @@ export const QUERY_LIMITS = {
 /** Validation stops after this many errors: each may cost a search for similar names. */
 const MOST_ERRORS = 10;
 
-/** Throws GraphQLError for a syntax error, and for a query with more tokens than the limit. */
+/**
+ * Throws GraphQLError for a syntax error, and for a query with more tokens than the limit. Tools built on graphql-js 15
+ * request the draft name of `specifiedByURL`.
+ */
 export function parseQuery(query: string): DocumentNode {
-  return parse(query, { maxTokens: QUERY_LIMITS.tokens });
+  const document = parse(query, { maxTokens: QUERY_LIMITS.tokens });
+  if (!query.includes(DRAFT_NAME)) return document;
+  return visit(document, {
+    Field(field) {
+      if (field.name.value !== DRAFT_NAME) return undefined;
+      const alias = field.alias ?? field.name;
+      return { ...field, alias, name: { ...field.name, value: 'specifiedByURL' } };
+    },
+  });
 }
+
+const DRAFT_NAME = 'specifiedByUrl';
 
 /**
  * Everything that is checked before a query runs. The limits come first, in one pass each: the language's own rules
@@ -48,8 +64,11 @@ export function checkQuery(
   const beyond = validate(schema, document, limitRules, { maxErrors: 1 });
   // The last error is followed by one that says that there may be more.
   if (beyond.length > 0) return beyond.slice(0, 1);
-  return validate(schema, document, [...specifiedRules, ...more], { maxErrors: MOST_ERRORS });
+  return validate(schema, document, [...languageRules, ...more], { maxErrors: MOST_ERRORS });
 }
+
+/** Introspection has a limit of its own, which counts what is read and not how types are nested. */
+const languageRules = specifiedRules.filter((rule) => rule !== MaxIntrospectionDepthRule);
 
 const limitRules: readonly ValidationRule[] = [
   operationLimit(aliasesOf, QUERY_LIMITS.aliases, (count, most) => {
@@ -215,7 +234,7 @@ function sum(...values: readonly number[]): number {
 }
 
 /**
- * Combines the values of a selection's fields. Each fragment is computed once however often it is spread: otherwise
+ * Combines the values of a selection's fields. Introspection counts as a field: it has a limit of its own. Each fragment is computed once however often it is spread: otherwise
  * fragments that spread each other twice would take 2^n steps. A cycle counts as nothing; it is refused elsewhere.
  */
 function foldSelections(
@@ -232,6 +251,7 @@ function foldSelections(
   function ofSelection(selection: SelectionNode): number {
     switch (selection.kind) {
       case Kind.FIELD:
+        if (isIntrospection(selection)) return ofField(0, false);
         return ofField(inside(selection.selectionSet), selection.alias !== undefined);
       case Kind.INLINE_FRAGMENT:
         return inside(selection.selectionSet);

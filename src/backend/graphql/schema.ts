@@ -1,4 +1,4 @@
-import type { GraphQLSchema } from 'graphql';
+import { DirectiveLocation, GraphQLDirective, GraphQLSchema } from 'graphql';
 import { operationsWithoutAccess } from './access.ts';
 import { auditLogDeclarations } from './accounts/audit-log.ts';
 import { ceilingDeclarations } from './accounts/ceilings.ts';
@@ -124,9 +124,22 @@ export function createSchema(declared: readonly Declaration[] = declarations): G
   builder.queryType();
   builder.mutationType();
   for (const declare of declared) declare(builder);
-  const schema = builder.toSchema();
+  const schema = knownToOlderTools(builder.toSchema());
   const open = operationsWithoutAccess(schema);
   if (open.length > 0) throw new Error(`${open.join(', ')}: say who may call it, by authScopes`);
   guardOperations(schema);
   return schema;
+}
+
+/**
+ * Without the directive locations that the specification of October 2021 lacks: tools of that time refuse a schema that
+ * names another location, and nothing here uses one.
+ */
+function knownToOlderTools(schema: GraphQLSchema): GraphQLSchema {
+  const isKnown = (location: DirectiveLocation) => location !== DirectiveLocation.DIRECTIVE_DEFINITION;
+  const directives = schema.getDirectives().map((directive) => {
+    const config = directive.toConfig();
+    return new GraphQLDirective({ ...config, locations: config.locations.filter(isKnown) });
+  });
+  return new GraphQLSchema({ ...schema.toConfig(), directives });
 }
