@@ -11,10 +11,11 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
 import { AdjustCredits } from './adjust-credits.tsx';
 import { CompanyCeilings } from './company-ceilings.tsx';
+import { RoomPrefix } from './room-prefix.tsx';
 
 const COMPANIES =
   graphql(`query($after: ID, $search: String) { companies(first: 30, after: $after, search: $search) {
-  nodes { id name billingMode creditLimit createdAt standing suspendedAt suspensionReason balance { credits }
+  nodes { id name billingMode creditLimit createdAt standing suspendedAt suspensionReason roomPrefix balance { credits }
     postpaidTerms { dueDays invoiceDay plan { id name } } } pageInfo { hasNextPage endCursor } } }`);
 const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
   setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { id } }`);
@@ -112,7 +113,7 @@ export function Companies() {
 }
 
 interface Chosen {
-  readonly action: 'billing' | 'plan' | 'credits' | 'ceilings' | 'suspension';
+  readonly action: 'billing' | 'plan' | 'credits' | 'ceilings' | 'rooms' | 'suspension';
   readonly company: Company;
 }
 
@@ -124,6 +125,7 @@ function Actions({ company, choose }: { company: Company; choose(chosen: Chosen)
       <RowButton onClick={act('plan')}>Assign a plan</RowButton>
       <RowButton onClick={act('credits')}>Adjust credits</RowButton>
       <RowButton onClick={act('ceilings')}>Ceilings</RowButton>
+      <RowButton onClick={act('rooms')}>Room prefix</RowButton>
       <RowButton onClick={act('suspension')}>{company.suspendedAt === null ? 'Suspend' : 'Resume'}</RowButton>
     </div>
   );
@@ -140,6 +142,8 @@ function ChosenDialog(props: Chosen & { close(): void; changed(): Promise<void> 
       return <AdjustCredits {...rest} />;
     case 'ceilings':
       return <CompanyCeilings company={rest.company} close={rest.close} />;
+    case 'rooms':
+      return <RoomPrefix {...rest} />;
     case 'suspension':
       return <Suspension {...rest} />;
   }

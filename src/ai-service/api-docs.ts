@@ -272,7 +272,7 @@ const events: readonly DescribedRoute[] = [
       { status: 202, means: 'Taken.', schema: transcriptAnswer, example: { meeting_id: MEETING } },
       { status: 400, means: 'Invalid JSON, or an unexpected shape.', schema: errorAnswer },
       { status: 404, means: 'There is no such meeting.', schema: errorAnswer },
-      { status: 409, means: 'Its room was not announced.', schema: errorAnswer },
+      { status: 409, means: 'Its room belongs to no company.', schema: errorAnswer },
       { status: 413, means: 'The body is too large.', schema: errorAnswer },
       { status: 422, means: 'The text is empty.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
@@ -293,6 +293,7 @@ function describedEvent(path: string, summary: string, example: unknown): Descri
       { status: 400, means: 'Invalid JSON, or an unexpected shape.', schema: errorAnswer },
       { status: 413, means: 'The body is larger than 1 MiB.', schema: errorAnswer },
       { status: 422, means: 'An event of another route.', schema: errorAnswer },
+      { status: 429, means: 'Too many rooms belong to no company.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   };

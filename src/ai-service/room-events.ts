@@ -67,6 +67,18 @@ async function takeEvent(
     return refuse(read.outcome === 'wrong-event' ? 422 : 400, read.message, read.param);
   }
   const received = await receiveEvent(parts, read.event);
+  if (received.outcome === 'too-many-of-no-company') {
+    const requestId = context.get('requestId');
+    parts.log.warn(
+      'a room event is refused: too many rooms belong to no company. Set prefixes or assign rooms',
+      {
+        requestId,
+      },
+    );
+    const message =
+      'Too many rooms belong to no company. An operator has to set room prefixes or assign rooms.';
+    return refuse(429, message, null);
+  }
   const { meetingId, isNew, timeFlags: flags } = received;
   if (isNew && flags.length > 0) {
     parts.log.warn('the times of a room event are implausible: check the clock of the meeting server', {
@@ -98,7 +110,7 @@ async function takeTranscript(context: Context, parts: RoomEventParts): Promise<
     case 'unannounced':
       return refuse(
         409,
-        'The room of this meeting was not announced: announce it with createMeeting first.',
+        'The room of this meeting belongs to no company. Announce it with createMeeting, or have an operator assign it.',
         'id',
       );
     case 'invalid':
@@ -133,9 +145,13 @@ async function jsonOf(
   return refuse(400, json.outcome === 'too-deep' ? TOO_DEEP : 'The body is not JSON.', null);
 }
 
+const CLIENT_ERRORS: Readonly<Record<number, string>> = {
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+};
+
 function refuse(status: number, message: string, param: string | null, headers = {}): Response {
-  const clientError = status === 404 ? 'not_found_error' : 'invalid_request_error';
-  const type = status >= 500 ? 'api_error' : clientError;
+  const type = status >= 500 ? 'api_error' : (CLIENT_ERRORS[status] ?? 'invalid_request_error');
   return envelopeResponse(status, errorEnvelope(type, message, null, param), headers);
 }
 

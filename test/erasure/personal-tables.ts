@@ -35,7 +35,13 @@ export const OF_NOBODY: readonly Tables[] = [
   },
   {
     what: 'a company as a whole, and what operators allow it',
-    tables: ['companies', 'company_ceiling_defaults', 'company_ceilings', 'payload_settings'],
+    tables: [
+      'companies',
+      'company_ceiling_defaults',
+      'company_ceilings',
+      'payload_settings',
+      'room_prefixes',
+    ],
   },
   {
     what: 'what was sent by callers, by names that these chose: docs/payloads.md says how it is erased',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
+import { receiveEvent } from '../../src/domain/meetings/rooms.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
 import { useResource } from '../setup/use-resource.ts';
@@ -51,6 +52,59 @@ describe('P-15 meetings', () => {
     expect(await code({ startsAt: '2020-01-01T00:00:00Z' })).toBe('BAD_USER_INPUT');
     await people.otherAdmin.ask(CREATE, { input: { room: 'theirs' } });
     expect(await code({ room: 'THEIRS' })).toBe('CONFLICT');
+  });
+});
+
+const SET_PREFIX =
+  'mutation($id: ID!, $prefix: String!) { setRoomPrefix(companyId: $id, prefix: $prefix) { id roomPrefix } }';
+const ASSIGN = 'mutation($id: ID!, $room: String!) { assignRoom(room: $room, companyId: $id) { id room } }';
+const ROOMS =
+  '{ unassignedRooms { nodes { room events firstEventAt lastEventAt } pageInfo { hasNextPage endCursor } } }';
+
+describe('A-7 rooms that operators give to companies', () => {
+  test('A-7 a super admin sets a prefix, and assigns a room that was reported; the audit log has both', async () => {
+    const { people, companies, database, parts, clock } = backend;
+    const { superAdmin, admin, member } = people;
+    expect(await superAdmin.ask(SET_PREFIX, { id: companies.acme, prefix: 'Acme/' })).toEqual({
+      setRoomPrefix: { id: companies.acme, roomPrefix: 'acme/' },
+    });
+    expect(await member.ask('{ company { roomPrefix } }')).toEqual({ company: { roomPrefix: 'acme/' } });
+    const overlap = await superAdmin.refusal(SET_PREFIX, { id: companies.other, prefix: 'acme/x' });
+    expect(overlap).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', field: 'prefix' } });
+    expect(overlap.message).toContain(`company ${companies.acme} has the prefix "acme/"`);
+    const event = { kind: 'created', isBreakout: false, happenedAtMs: clock.now(), beganAtMs: null } as const;
+    const place = { room: 'nobody', roomJid: null, breakoutId: null, occupants: [] };
+    await receiveEvent({ ...parts, database }, { ...event, ...place });
+    const at = new Date(clock.now()).toISOString();
+    expect(await superAdmin.ask(ROOMS)).toMatchObject({
+      unassignedRooms: { nodes: [{ room: 'nobody', events: 1, firstEventAt: at, lastEventAt: at }] },
+    });
+    const { assignRoom } = await superAdmin.ask<{ assignRoom: { id: string; room: string } }>(ASSIGN, {
+      ...{ id: companies.acme, room: 'Nobody' },
+    });
+    expect(assignRoom.room).toBe('nobody');
+    const seen = await member.ask('query($id: ID!) { meeting(id: $id) { id } }', { id: assignRoom.id });
+    expect(seen).toEqual({ meeting: { id: assignRoom.id } });
+    const { auditLog } = await admin.ask<{ auditLog: { nodes: object[] } }>(
+      '{ auditLog(first: 2) { nodes { action objectId details } } }',
+    );
+    expect(auditLog.nodes).toMatchObject([
+      { action: 'meeting.room-assigned', objectId: assignRoom.id },
+      { action: 'company.room-prefix-set', objectId: companies.acme, details: { prefix: 'acme/' } },
+    ]);
+    expect((await superAdmin.refusal(ASSIGN, { id: companies.other, room: 'nobody' })).extensions.code).toBe(
+      'CONFLICT',
+    );
+    expect((await superAdmin.refusal(ASSIGN, { id: companies.other, room: 'none' })).extensions.code).toBe(
+      'NOT_FOUND',
+    );
+    for (const [query, variables] of [
+      [SET_PREFIX, { id: companies.acme, prefix: 'x' }],
+      [ASSIGN, { id: companies.acme, room: 'nobody' }],
+      [ROOMS, {}],
+    ] as const) {
+      expect((await admin.refusal(query, variables)).extensions.code).toBe('FORBIDDEN');
+    }
   });
 });
 

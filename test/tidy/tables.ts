@@ -362,7 +362,7 @@ export const tableOwners: readonly TableOwner[] = [
   },
   {
     owner: 'src/domain/meetings',
-    owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts', 'erased_meetings'],
+    owns: ['rooms', 'room_prefixes', 'meetings', 'room_events', 'meeting_transcripts', 'erased_meetings'],
   },
   {
     owner: 'src/domain/models',

@@ -31,6 +31,7 @@ import { documentDeclarations } from './hiring/documents.ts';
 import { jobDeclarations } from './hiring/jobs.ts';
 import { matchDeclarations } from './hiring/matches.ts';
 import { meetingDeclarations } from './hiring/meetings.ts';
+import { roomOwnerDeclarations } from './hiring/room-owners.ts';
 import { talentDeclarations } from './hiring/talents.ts';
 import { answerCacheDeclarations } from './keys/answer-cache.ts';
 import { apiKeyPageDeclarations } from './keys/api-key-page.ts';
@@ -91,6 +92,7 @@ const declarations: readonly Declaration[] = [
   ...jobDeclarations,
   ...matchDeclarations,
   ...meetingDeclarations,
+  ...roomOwnerDeclarations,
   ...talentDeclarations,
   ...apiKeyDeclarations,
   ...apiKeyPageDeclarations,

@@ -3,7 +3,6 @@ import type { Database, Transaction } from '../../ports/database.ts';
 import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { changeInChunks } from '../retention/change-in-chunks.ts';
 import { dropErasedSpans, erasedMeetingOf, HIDDEN_NAME, hideRooms } from './erased-meetings.ts';
 import { timesOf } from './event-times.ts';
 import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
@@ -32,11 +31,15 @@ export interface ReceivedEvent extends RoomEvent {
   readonly breakoutId: string | null;
 }
 
-interface Reception {
-  readonly meetingId: string;
-  readonly isNew: boolean;
-  readonly timeFlags: readonly TimeFlag[];
-}
+type Reception =
+  | {
+      readonly outcome: 'received';
+      readonly meetingId: string;
+      readonly isNew: boolean;
+      readonly timeFlags: readonly TimeFlag[];
+    }
+  /** Rooms of no company have as many events as are stored of them. */
+  | { readonly outcome: 'too-many-of-no-company' };
 
 export interface RefoldParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
@@ -57,6 +60,8 @@ const LOOK_BACK_MS = 10 * DAY_MS;
 /** How long events of unannounced rooms are kept. */
 const KEEP_UNANNOUNCED_MS = 30 * DAY_MS;
 const MOST_ROOMS_AT_ONCE = 500;
+/** What is stored of rooms of no company. Whoever reports rooms could invent names without end. */
+export const MOST_OF_NO_COMPANY = { rooms: 10_000, events: 200_000 } as const;
 
 /**
  * Stores an event of the meeting server and returns the meeting it belongs to, in one short transaction. Longer work is
@@ -71,26 +76,48 @@ export async function receiveEvent(
   const times = timesOf(event, nowMs);
   // From the times as sent, which are the same in a repeated event.
   const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
-  return await database.transaction(async (transaction) => {
+  const receive = async (transaction: Transaction): Promise<Reception> => {
     const locked = await lockRoom(transaction, room);
     const erasedId = await erasedMeetingOf(transaction, room, { ...event, ...times });
     if (erasedId !== null) {
       await hideRooms(transaction, [room]);
-      return { meetingId: erasedId, isNew: false, timeFlags: times.timeFlags };
+      return { outcome: 'received', meetingId: erasedId, isNew: false, timeFlags: times.timeFlags };
     }
-    const added = await insertEvent(transaction, room, {
-      ...event,
-      ...{ ...times, dedupeKey, receivedAt: new Date(nowMs) },
-    });
+    const receivedAt = new Date(nowMs);
+    const added = await insertEvent(transaction, room, { ...event, ...times, dedupeKey, receivedAt });
     if (added !== null) {
+      if (locked.companyId === null) await countOfNoCompany(transaction, room, receivedAt);
       const beginMs = times.beganAtMs ?? times.happenedAtMs;
       await refoldRoom(transaction, parts, locked, beginMs - DAY_MS);
     }
     const stored = await findEvent(transaction, room, dedupeKey);
     if (stored === null) throw new Error('an event of a room was not stored');
     const meetingId = stored.meetingId ?? (await meetingOfOneEvent(transaction, parts, locked, stored));
-    return { meetingId, isNew: added !== null, timeFlags: stored.timeFlags };
-  });
+    return { outcome: 'received', meetingId, isNew: added !== null, timeFlags: stored.timeFlags };
+  };
+  try {
+    return await database.transaction(receive);
+  } catch (error) {
+    if (error instanceof TooManyOfNoCompany) return { outcome: 'too-many-of-no-company' };
+    throw error;
+  }
+}
+
+/** Undoes the transaction, which has stored the event. */
+class TooManyOfNoCompany extends Error {}
+
+async function countOfNoCompany(transaction: Transaction, room: string, receivedAt: Date): Promise<void> {
+  await transaction.query(
+    `update rooms set event_count = event_count + 1, last_event_at = greatest(last_event_at, $2),
+       first_event_at = least(first_event_at, $2)
+     where room = $1`,
+    [room, receivedAt],
+  );
+  const [stored] = await transaction.query<{ rooms: bigint; events: bigint }>(
+    `select count(*) as rooms, coalesce(sum(event_count), 0)::bigint as events from rooms where company_id is null`,
+  );
+  const { rooms = 0n, events = 0n } = stored ?? {};
+  if (rooms > MOST_OF_NO_COMPANY.rooms || events > MOST_OF_NO_COMPANY.events) throw new TooManyOfNoCompany();
 }
 
 /** An event that is older than the newest MOST_EVENTS of its room becomes a meeting of its own. */
@@ -161,7 +188,8 @@ export async function refoldRoom(
 
 /**
  * Inserts the room if it is new. Other transactions wait until this one ends. A room whose name was hidden by an erasure has the
- * owner that it had.
+ * owner that it had. A room of which no event is stored belongs to the company that has the beginning of its name; one that was
+ * reported before may have strangers to it, and an operator has to assign it.
  */
 export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
   const [locked] = await transaction.query<LockedRoom>(
@@ -173,8 +201,15 @@ export async function lockRoom(transaction: Transaction, room: string): Promise<
   if (locked.companyId !== null) return locked;
   // A statement of its own: an erasure that the one above has waited for is not in its snapshot.
   const [owned] = await transaction.query<LockedRoom>(
-    `update rooms set company_id = hidden.company_id, announced_at = hidden.announced_at
-     from rooms as hidden where rooms.room = $1 and hidden.room = ${HIDDEN_NAME('$1')}
+    `update rooms set company_id = owner.company_id, announced_at = owner.since
+     from (
+       select company_id, announced_at as since, 1 as rank from rooms
+         where room = ${HIDDEN_NAME('$1')} and company_id is not null
+       union all
+       select company_id, set_at, 2 from room_prefixes
+         where starts_with($1, prefix) and not exists (select 1 from room_events where room = $1)
+       order by rank limit 1) as owner
+     where rooms.room = $1
      returning rooms.room, rooms.company_id as "companyId", rooms.announced_at as "announcedAt"`,
     [room],
   );
@@ -291,10 +326,36 @@ async function noteNotHeld({ database, clock, jobQueue }: MeetingRetentionParts)
   }
 }
 
+/** With the rooms of which nothing is left. Rooms are locked before their meetings, as for an event. */
 async function dropUnannounced({ database, clock }: MeetingRetentionParts): Promise<void> {
-  const sql = `delete from meetings where id = any (array(
-    select id from meetings where company_id is null and updated_at < $1
-    order by id limit ${MOST_ROOMS_AT_ONCE} for update skip locked))`;
-  const values = [new Date(clock.now() - KEEP_UNANNOUNCED_MS)];
-  await changeInChunks(database, { sql, values, chunkRows: MOST_ROOMS_AT_ONCE, maxChunks: 1 });
+  const before = new Date(clock.now() - KEEP_UNANNOUNCED_MS);
+  await database.transaction(async (transaction) => {
+    const rooms = await transaction.query<{ room: string }>(
+      `select room from rooms where room = any (array(
+         select room from meetings where company_id is null and updated_at < $1
+         union select room from rooms where company_id is null and event_count = 0 limit ${MOST_ROOMS_AT_ONCE}))
+       order by room for update skip locked`,
+      [before],
+    );
+    const names = rooms.map(({ room }) => room);
+    await transaction.query(
+      'delete from meetings where room = any($1::text[]) and company_id is null and updated_at < $2',
+      [names, before],
+    );
+    await transaction.query(
+      `update rooms set event_count = left_over.count, first_event_at = left_over.first_at
+       from (select named.room, count(id) as count, min(received_at) as first_at
+             from unnest($1::text[]) as named(room) left join room_events on room_events.room = named.room
+             group by named.room) as left_over
+       where rooms.room = left_over.room and rooms.company_id is null`,
+      [names],
+    );
+    await transaction.query(
+      `delete from rooms where room = any($1::text[]) and company_id is null
+         and not exists (select 1 from meetings where meetings.room = rooms.room)
+         and not exists (select 1 from room_events where room_events.room = rooms.room)
+         and not exists (select 1 from erased_meetings where erased_meetings.room = rooms.room)`,
+      [names],
+    );
+  });
 }

@@ -101,7 +101,7 @@ const unannouncedMeetings: Declaration = (builder) =>
   );
 
 const USED_UNANNOUNCED =
-  'This room is in use or was used in the last 30 days without being announced. Choose a name that has not been used yet, and announce it before people join.';
+  'This room is in use or was used in the last 30 days without being announced. Choose a name that has not been used yet, and announce it before people join, or ask the operator to assign this room to your company.';
 
 const createMeeting: Declaration = (builder) => {
   const input = builder.inputType('MeetingInput', {
