@@ -27,6 +27,7 @@ interface StoredAlias {
   readonly retries: number | null;
   readonly retryStatuses: readonly number[] | null;
   readonly fallback: string | null;
+  readonly fallbackPrice: 'REQUESTED' | 'SERVED' | null;
   readonly hedgeMs: number | null;
   readonly targets: readonly { readonly provider: string; readonly model: string }[] | null;
 }
@@ -86,6 +87,7 @@ function settingsIn({ text, number }: FormValues) {
     maxOutputTokens: number('maxOutputTokens'),
     strategy: text('strategy') === '' ? null : text('strategy'),
     fallback: text('fallback') === '' ? null : text('fallback'),
+    fallbackPrice: text('fallbackPrice') === 'SERVED' ? 'SERVED' : null,
     retries: number('retries'),
     retryStatuses: statusesIn(text('retryStatuses')),
     hedgeMs: number('hedgeMs'),
@@ -249,6 +251,14 @@ function RoutingFields({ stored, fallbacks }: RoutingFieldsProps) {
               {alias}
             </option>
           ))}
+        </Choice>
+        <Choice
+          label="A call that the fallback serves costs"
+          name="fallbackPrice"
+          defaultValue={stored?.fallbackPrice ?? ''}
+        >
+          <option value="">at most what this alias costs (default)</option>
+          <option value="SERVED">what the fallback costs</option>
         </Choice>
         <Field
           label="Retries"

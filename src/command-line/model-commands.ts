@@ -118,12 +118,13 @@ function aliasAsJson(alias: string, listed: ListedAlias, served: keyof typeof WI
   };
 }
 
-function describedRouting({ strategy, retries, retryStatuses, fallback, hedgeMs }: AliasRouting): string {
+function describedRouting(routing: AliasRouting): string {
+  const { strategy, retries, retryStatuses, fallback, fallbackPrice, hedgeMs } = routing;
   return [
     `by ${strategy}`,
     retries > 0 ? `${retries} retries` : [],
     retryStatuses.length > 0 ? `also after ${retryStatuses.join(', ')}` : [],
-    fallback === null ? [] : `fallback ${fallback}`,
+    fallback === null ? [] : `fallback ${fallback}${fallbackPrice === 'served' ? ' at its own price' : ''}`,
     hedgeMs === null ? [] : `hedge after ${hedgeMs} ms`,
   ]
     .flat()

@@ -14,7 +14,8 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
     [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
-    [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none] [--byok-fee-percent N|none]
+    [--retry-status N]… [--fallback ALIAS|none] [--fallback-price requested|served] [--hedge-ms N|none]
+    [--byok-fee-percent N|none]
     [--price-factor service_tier|speed|inference_geo|modalities|prompt_tokens|long_prompt_completion|cache_write=VALUE:FACTOR]…
     [--price-factor none]
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
@@ -120,6 +121,7 @@ function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   return {
     ...{ kind, strategy, price, priceFactors, enforceMaxOutput },
     fallback: fallback === 'none' ? null : fallback,
+    fallbackPrice: values['fallback-price'],
     hedgeMs: hedge === 'none' ? null : numberIn(hedge),
     byokFeePercent: fee === 'none' ? null : numberIn(fee),
     retries: numberIn(values.retries),
@@ -209,6 +211,7 @@ const OPTIONS = {
   ...{ kind: text, prompt: text, cached: text, completion: text, 'cache-write': text },
   ...{ 'context-length': text, 'max-output-tokens': text, 'enforce-max-output': text },
   ...{ strategy: text, retries: text, 'retry-status': several, fallback: text, 'hedge-ms': text },
+  ...{ 'fallback-price': text },
   ...{ 'byok-fee-percent': text, 'price-factor': several },
 } as const;
 

@@ -49,8 +49,8 @@ describe('a list of models in the body reaches no model that the key may not cal
     // It takes the place of what the operator has set, and does not lead on to another's fallback.
     ['{"model":"cheap","models":["dear"]}', ['dear']],
     ['{"model":"cheap","models":[]}', []],
-    // What the operator has set needs no place in the key's list.
-    ['{"model":"cheap"}', ['reserve']],
+    // What the operator has set leads no further than the key's list either.
+    ['{"model":"cheap"}', []],
   ])('%s', (body, expected) => {
     expect(answeredBy(body)).toEqual(expected);
   });

@@ -352,21 +352,25 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect((await runCheck(given(), pricesCheck)).faults).toEqual([]);
     });
 
-    test('a call served by another alias has that alias’s price and the requested name', async () => {
+    test.each([
+      ['that alias’s price', undefined, 'chat-premium'],
+      ['the requested one’s price, if it is priced as that', 'svc/chat-default', 'chat-default'],
+    ])('a call served by another alias has the requested name, and %s', async (_, pricedAs, priced) => {
       const id = await company();
       const tokens = { promptTokens: 100, cachedTokens: 0, completionTokens: 0 };
       for (const group of [1, 2]) {
         const calls = Array.from({ length: group }, () =>
-          finishedCall(id, { tokens, servedBy: 'svc/chat-premium' }),
+          finishedCall(id, { tokens, servedBy: 'svc/chat-premium', pricedAs }),
         );
         await charge(...calls);
       }
+      expect((await runCheck(given(), pricesCheck)).faults).toEqual([]);
       const found = await rows(
         `select distinct calls.alias, served_by, model_prices.alias as priced from calls
          join model_prices on price_id = model_prices.id where company_id = $1`,
         id,
       );
-      const served = { alias: 'svc/chat-default', served_by: 'svc/chat-premium', priced: 'chat-premium' };
+      const served = { alias: 'svc/chat-default', served_by: 'svc/chat-premium', priced };
       expect(found).toEqual([served]);
       expect(await usage(id)).toMatchObject([{ alias: 'svc/chat-default', calls: 3n }]);
     });

@@ -3,6 +3,8 @@ import { readAliases, routingOf } from '../../src/domain/models/alias-catalogue.
 import { storedNameOf } from '../../src/domain/models/aliases.ts';
 import { type AliasParams, updateAlias } from '../../src/domain/models/change-alias.ts';
 import { readCatalogue } from '../../src/domain/models/targets.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { pricesCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import { CV_TEXT } from '../ai-service/workers-under-test.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { until } from '../doubles/until.ts';
@@ -27,7 +29,10 @@ const PREMIUM = 'svc/chat-premium';
 /** The usage of an answer is 12 tokens: a credit for a million is 12 micro-credits. */
 const TOKENS = 12n;
 const priced = (credits: string) => ({ prompt: credits, cached: credits, completion: credits });
-const OFF = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
+const OFF = {
+  ...{ strategy: null, retries: null, retryStatuses: null, hedgeMs: null },
+  ...{ fallback: null, fallbackPrice: null },
+};
 let key: { rawKey: string; id: string };
 
 const at = ({ url }: ScriptedUpstream, changes: object = {}) => ({
@@ -74,6 +79,12 @@ async function recorded() {
   return { row, charges };
 }
 
+async function logged(): Promise<readonly Record<string, unknown>[]> {
+  const headers = { authorization: `Bearer ${key.rawKey}` };
+  const { data } = await (await fetch(`${gateway.url}/usage/calls`, { headers })).json();
+  return data.filter(({ endpoint }: { endpoint: string }) => endpoint === 'chat/completions');
+}
+
 beforeAll(async () => {
   await set(DEFAULT, { price: priced('1') });
   await set(CHEAP, { targets: [at(second)], price: priced('10') });
@@ -86,11 +97,14 @@ afterEach(async () => {
 });
 
 describe('a fallback', () => {
-  test('answers under the requested name, is charged at its own price, and need not be in the key’s allowlist', async () => {
-    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+  test.each([
+    ['costs at most what the requested alias would have cost', null, 1n],
+    ['costs its own price with `fallback_price: served`', 'served', 10n],
+  ])('answers under the requested name, and G-28 %s', async (_, fallbackPrice, price) => {
+    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP, fallbackPrice });
     gateway.upstream.answer(failing(500));
     for (const stream of [false, true]) {
-      await fresh([DEFAULT]);
+      await fresh([DEFAULT, CHEAP]);
       second.answer(() => (stream ? streamOf(chunk('Hi'), usageChunk, done) : ok()));
       const response = await ask({ stream });
       expect(response.status).toBe(200);
@@ -100,14 +114,40 @@ describe('a fallback', () => {
       expect(text).toContain(`"model":"${DEFAULT}"`);
       expect(text).not.toContain(CHEAP);
       const { row, charges } = await recorded();
-      expect(row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, tries: 2, charge_micro: TOKENS * 10n });
-      expect(charges).toMatchObject([{ amount_micro: -TOKENS * 10n }]);
+      expect(row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, tries: 2, charge_micro: TOKENS * price });
+      expect(charges).toMatchObject([{ amount_micro: -TOKENS * price }]);
+      const [shown] = await logged();
+      expect(shown).toMatchObject({ served_by: CHEAP, priced_as: price === 10n ? CHEAP : DEFAULT });
+      expect((await runCheck(gateway.catalogue.database, pricesCheck)).faults).toEqual([]);
     }
   });
 
-  test('while a call runs, credits for the most expensive alias that may answer are held', async () => {
-    const held = async (fallback: string | null) => {
-      await set(DEFAULT, { targets: [at(gateway.upstream)], fallback });
+  test('G-28 that is cheaper costs its own price', async () => {
+    await set(CHEAP, { targets: [at(gateway.upstream)], fallback: DEFAULT });
+    await set(DEFAULT, { targets: [at(second)] });
+    gateway.upstream.answer(failing(500));
+    await fresh();
+    expect((await ask({ model: CHEAP })).status).toBe(200);
+    expect((await recorded()).row).toMatchObject({ served_by: DEFAULT, charge_micro: TOKENS });
+    await set(CHEAP, { targets: [at(second)] });
+  });
+
+  test('G-27 outside the key’s allowlist is skipped, and the one after it answers', async () => {
+    await set(CHEAP, { fallback: PREMIUM });
+    await set(DEFAULT, { targets: [at(gateway.upstream)], fallback: CHEAP });
+    gateway.upstream.answer(failing(500));
+    await fresh([DEFAULT]);
+    expect((await ask()).status).toBe(503);
+    expect(counts()).toEqual([1, 0]);
+    await fresh([DEFAULT, PREMIUM]);
+    const response = await ask();
+    expect([response.status, response.headers.get('x-turnpike-served-by')]).toEqual([200, PREMIUM]);
+    await set(CHEAP, {});
+  });
+
+  test('while a call runs, the most that it may cost is held', async () => {
+    const held = async (fallback: string | null, fallbackPrice: string | null = null) => {
+      await set(DEFAULT, { targets: [at(gateway.upstream)], fallback, fallbackPrice });
       const stream = openStream();
       gateway.upstream.answer(() => stream.response);
       stream.send(chunk('a'));
@@ -122,13 +162,16 @@ describe('a fallback', () => {
     await fresh();
     const alone = await held(null);
     expect(alone).toBeGreaterThan(1_000);
-    expect(await held(PREMIUM)).toBe(alone * 100);
+    expect(await held(PREMIUM)).toBe(alone);
+    expect(await held(PREMIUM, 'served')).toBe(alone * 100);
   });
 
   test('applies to the parser by the same rules', async () => {
     gateway.upstream.answer(failing(500));
     await set('svc/extract-fast', { targets: [at(second)], price: priced('10') });
-    await set('svc/extract-default', { targets: [at(gateway.upstream)], fallback: 'svc/extract-fast' });
+    await set('svc/extract-default', {
+      ...{ targets: [at(gateway.upstream)], fallback: 'svc/extract-fast', price: priced('1') },
+    });
     const profile = {
       document_kind: 'cv',
       basics: { name: 'Ada Byron' },
@@ -143,7 +186,7 @@ describe('a fallback', () => {
     expect(await response.json()).toMatchObject({ model: 'svc/extract-default', engine: 'model' });
     const { row } = await recorded();
     expect(row).toMatchObject({ alias: 'svc/extract-default', served_by: 'svc/extract-fast' });
-    expect(row?.charge_micro).toBe(TOKENS * 10n * BigInt(second.received.length));
+    expect(row?.charge_micro).toBe(TOKENS * BigInt(second.received.length));
   });
 });
 
@@ -166,7 +209,9 @@ describe('models in the body', () => {
       await answered.text();
       expect([answered.status, answered.headers.get('x-turnpike-served-by')]).toEqual([200, CHEAP]);
       for (const upstream of [gateway.upstream, second]) expect(sent(upstream)).not.toContain('models');
-      expect((await recorded()).row).toMatchObject({ alias: DEFAULT, served_by: CHEAP });
+      // Listed by the client, so at the price of the one that served it. The answer has no usage of Responses.
+      const charge_micro = path === 'responses' ? 0n : TOKENS * 10n;
+      expect((await recorded()).row).toMatchObject({ alias: DEFAULT, served_by: CHEAP, charge_micro });
     }
   });
 

@@ -456,6 +456,12 @@ export const tableExceptions: readonly TableException[] = [
     reason: 'millions of calls are compared with the price of their start by the statement that reads them',
   },
   {
+    path: 'src/domain/calls/log/call-log.ts',
+    table: 'model_prices',
+    access: 'read',
+    reason: 'the alias whose price a call has is read with it, by the statement that lists calls',
+  },
+  {
     path: 'src/domain/payments/paid-amounts.ts',
     table: 'invoices',
     access: 'read',

@@ -10,7 +10,7 @@ import { failureWords, wayOut } from './failures.tsx';
 
 export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
-    nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
+    nodes { id requestId createdAt endpoint overMcp model servedBy pricedAs outcome status code stream promptTokens cachedTokens
       cacheWriteTokens completionTokens credits toolCredits corrections { credits nodes { credits reason } } firstTokenMs durationMs endUser tags project cacheHit ownKey
       count price { prompt cached completion cacheWrite } tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
@@ -39,6 +39,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['Route', `${call.endpoint}${call.overMcp ? ', by a tool of MCP' : ''}`],
           ['Model', call.model],
           ['Answered by', call.servedBy],
+          ['At the price of', call.pricedAs],
           ['Status', String(status)],
           ['Code', code],
           ['Refusals that it is for', call.count > 1 && count(call.count)],

@@ -47,11 +47,13 @@ export interface PaidCall {
   readonly reservation: CallReservation;
   /** What affects its price besides the tokens; null or omitted if nothing does. */
   readonly tiers?: RequestedTiers | null;
+  /** Set if the client has listed the fallbacks itself: each of them costs its own price. */
+  readonly listsFallbacks?: boolean | undefined;
 }
 
 /** How a call was answered, if not by the first attempt of its own alias. */
 export interface Served {
-  /** The alias that answered, which decides the price; null if it is the requested one. */
+  /** The alias that answered; null if it is the requested one. */
   readonly by: Alias | null;
   readonly tries: number;
 }
@@ -82,7 +84,15 @@ interface RecordedFacts {
 }
 
 type SetByRecord =
-  | ('tries' | 'servedBy' | 'overMcp' | 'priceFactorMillionths' | 'completionFactorMillionths' | 'tier')
+  | (
+      | 'tries'
+      | 'servedBy'
+      | 'pricedAs'
+      | 'overMcp'
+      | 'priceFactorMillionths'
+      | 'completionFactorMillionths'
+      | 'tier'
+    )
   | ('hourWriteTokens' | 'hourWriteFactorMillionths');
 
 export interface CallEnding extends Omit<ServedCall, SetByRecord> {
@@ -160,16 +170,21 @@ export function surchargeOf(
  * What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. With hosted
  * tools it also holds the cost of all uses that it may make, and the credits must cover it completely: a provider
  * charges for tools immediately, and a company with few credits left could run a thousand of them. If other aliases may
- * answer, the most expensive of them is held.
+ * answer, the most that the call may cost by any of them is held.
  */
 export function holdsFor(
   holds: Pick<CreditHolds, 'of'>,
   payer: Payer,
-  { alias, size, hosted = null, fallbacks = NO_FALLBACKS, tiers }: CallToHold,
+  { alias, size, hosted = null, fallbacks = NO_FALLBACKS, tiers, listsFallbacks }: CallToHold,
 ): ReturnType<CreditHolds['of']> {
-  let due = dueFor({ alias, size, hosted, tiers }, payer.startedAtMs);
+  const atMs = payer.startedAtMs;
+  let due = dueFor({ alias, size, hosted, tiers }, atMs);
   for (const other of fallbacks) {
-    due = Math.max(due, dueFor({ alias: other, size, tiers }, payer.startedAtMs));
+    const own = dueFor({ alias: other, size, tiers }, atMs);
+    const most = costsAtMost({ alias, listsFallbacks })
+      ? Math.min(own, dueFor({ alias, by: other, size, tiers }, atMs))
+      : own;
+    due = Math.max(due, most);
   }
   // A call that costs nothing is never refused for its balance.
   if (due === 0 && alias.ownKey?.chargeShareMillionths === 0) return [];
@@ -185,15 +200,26 @@ interface CallToHold {
   /** The aliases that answer if the first cannot. */
   readonly fallbacks?: readonly Alias[] | undefined;
   readonly tiers?: RequestedTiers | null | undefined;
+  readonly listsFallbacks?: boolean | undefined;
+}
+
+/** Whether a call that a fallback serves costs at most what the requested alias would have cost for the same usage. */
+function costsAtMost({ alias, listsFallbacks }: Pick<PaidCall, 'alias' | 'listsFallbacks'>): boolean {
+  return listsFallbacks !== true && alias.routing?.fallbackPrice !== 'served';
 }
 
 const NO_FALLBACKS: readonly Alias[] = [];
 /** In millionths. */
 const WHOLE_SHARE = 1_000_000;
 
-function dueFor({ alias, size, hosted = null, tiers }: CallToHold, atMs: number): number {
+interface CallToEstimate extends Pick<CallToHold, 'alias' | 'size' | 'hosted' | 'tiers'> {
+  /** The alias that answers, if it is not the one whose price this is. */
+  readonly by?: Alias;
+}
+
+function dueFor({ alias, by = alias, size, hosted = null, tiers }: CallToEstimate, atMs: number): number {
   const { ownKey } = alias;
-  const usage = usageToHold(alias, size);
+  const usage = usageToHold(by, size);
   // A token has at least one byte, so a body with fewer bytes cannot be a longer prompt.
   const longest = Math.max(usage.promptTokens, size.bytes) / Math.max(1, size.prompts);
   const factor = mostFactor(alias, tiers, longest);
@@ -275,7 +301,7 @@ export function endingOf(
 }
 
 export function recordOf(
-  { id, payer, alias, estimatedTokens, tiers }: Omit<PaidCall, 'reservation'>,
+  call: Omit<PaidCall, 'reservation'>,
   {
     requestId,
     endpoint,
@@ -291,15 +317,16 @@ export function recordOf(
   }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
+  const { id, payer, alias, estimatedTokens } = call;
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
   const served = ending.served ?? known;
-  const priced = served?.by ?? alias;
+  const by = served?.by ?? alias;
   const tokenBounds =
-    ending.tokens === null ? null : mostTokens(priced, ending.prompts ?? prompts, { choices, maxTokens });
-  const isFromProvider = ending.cacheHit !== true;
+    ending.tokens === null ? null : mostTokens(by, ending.prompts ?? prompts, { choices, maxTokens });
   const longest = promptTokensOf(ending, prompts);
-  const used = isFromProvider ? tierUse(priced, tiers, ending.reportedTiers, longest) : undefined;
-  const hourWrites = isFromProvider ? hourWritesOf(priced, tiers, ending.tokens) : undefined;
+  const own = ratesOf(by, call, ending, longest);
+  const rates = by === alias ? own : cheapest(call, { by, own, ending, tokenBounds, longest });
+  const { used, hourWrites } = rates;
   return {
     id,
     companyId,
@@ -329,18 +356,65 @@ export function recordOf(
     budgets: payer.budgets,
     tries: served !== undefined && served.tries > 1 ? served.tries : undefined,
     servedBy: served?.by?.alias,
-    chargeShareMillionths: shareOf(priced, ending.chargeShareMillionths),
+    pricedAs: rates === own ? undefined : alias.alias,
+    chargeShareMillionths: rates.shareMillionths,
     priceFactorMillionths: used?.priceFactorMillionths,
     completionFactorMillionths: used?.completionFactorMillionths,
     tier: used?.tier,
     hourWriteTokens: hourWrites?.tokens,
     hourWriteFactorMillionths: hourWrites?.factorMillionths,
-    costMicro: ending.costMicro ?? costOf(priced, ending, tokenBounds, used, hourWrites),
-    ownKey: priced.ownKey === undefined || ending.cacheHit === true ? undefined : true,
+    costMicro: ending.costMicro ?? costOf(by, ending, tokenBounds, own.used, own.hourWrites),
+    ownKey: by.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
     response,
   };
+}
+
+/** What the tokens of a call cost by the price of an alias, besides that price. */
+interface Rates {
+  readonly used: ReturnType<typeof tierUse>;
+  readonly hourWrites: HourWrites | undefined;
+  readonly shareMillionths: number | undefined;
+}
+
+function ratesOf(
+  alias: Alias,
+  { tiers }: Pick<PaidCall, 'tiers'>,
+  ending: CallEnding,
+  longest: number,
+): Rates {
+  const isFromProvider = ending.cacheHit !== true;
+  return {
+    used: isFromProvider ? tierUse(alias, tiers, ending.reportedTiers, longest) : undefined,
+    hourWrites: isFromProvider ? hourWritesOf(alias, tiers, ending.tokens) : undefined,
+    shareMillionths: shareOf(alias, ending.chargeShareMillionths),
+  };
+}
+
+interface ServedByOther {
+  readonly by: Alias;
+  /** Those of the alias that served it. */
+  readonly own: Rates;
+  readonly ending: CallEnding;
+  readonly tokenBounds: TokenBounds | null;
+  readonly longest: number;
+}
+
+/** G-28: those of the requested alias, if the call costs less by its price. By the prices that this process knows. */
+function cheapest(
+  call: Omit<PaidCall, 'reservation'>,
+  { by, own, ending, tokenBounds, longest }: ServedByOther,
+): Rates {
+  const { alias, payer } = call;
+  const tokens = ending.tokens === null ? null : chargedTokens({ tokens: ending.tokens, tokenBounds });
+  if (tokens === null || !costsAtMost(call)) return own;
+  const requested = ratesOf(alias, call, ending, longest);
+  const due = (one: Alias, { used, hourWrites, shareMillionths = WHOLE_SHARE }: Rates) => {
+    const price = priceAt(one, payer.startedAtMs);
+    return price === null ? 0n : priceOf(price, tokens, hourWrites, used) * BigInt(shareMillionths);
+  };
+  return due(alias, requested) < due(by, own) ? requested : own;
 }
 
 /** Of one prompt, if the body has several. A model that uses hosted tools reads its only prompt again and again. */

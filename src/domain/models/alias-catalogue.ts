@@ -5,6 +5,8 @@ import {
   type AliasName,
   type AliasRouting,
   aliasOf,
+  FALLBACK_PRICES,
+  type FallbackPrice,
   isDocumented,
   nameOfAlias,
   ROUTING_STRATEGIES,
@@ -36,11 +38,13 @@ interface StoredRouting {
   readonly retries: number | null;
   readonly retryStatuses: readonly number[] | null;
   readonly fallback: AliasName | null;
+  readonly fallbackPrice: FallbackPrice | null;
   readonly hedgeMs: number | null;
 }
 
-const NO_ROUTING: StoredRouting = {
-  ...{ strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null },
+export const NO_ROUTING: StoredRouting = {
+  ...{ strategy: null, retries: null, retryStatuses: null, hedgeMs: null },
+  ...{ fallback: null, fallbackPrice: null },
 };
 
 const NOTHING_STORED = { ...NO_ROUTING, byokFeeMillionths: null, priceFactors: null };
@@ -50,7 +54,7 @@ export async function readAliases(statements: Statements): Promise<readonly Stor
   const stored = await statements.query<
     Omit<StoredAlias, 'priceFactors'> & { readonly factors: string | null }
   >(
-    `select alias as name, kind, strategy, retries, retry_statuses as "retryStatuses", fallback, hedge_ms as "hedgeMs",
+    `select alias as name, kind, strategy, retries, retry_statuses as "retryStatuses", fallback, hedge_ms as "hedgeMs", fallback_price as "fallbackPrice",
        byok_fee_millionths as "byokFeeMillionths", price_factors::text as factors, created_at as "createdAt", retired_at as "retiredAt"
      from model_aliases order by alias`,
   );
@@ -104,6 +108,7 @@ export interface AliasRoutingParams {
   readonly retryStatuses?: readonly number[] | null | undefined;
   /** As clients write it. */
   readonly fallback?: string | null | undefined;
+  readonly fallbackPrice?: string | null | undefined;
   readonly hedgeMs?: number | null | undefined;
 }
 
@@ -121,7 +126,7 @@ export function checkRouting(
   | { readonly outcome: 'fine'; readonly routing: CheckedRouting }
   | { readonly outcome: 'wrong'; readonly problem: string } {
   const wrong = (problem: string) => ({ outcome: 'wrong', problem }) as const;
-  const { strategy, retries, retryStatuses, fallback, hedgeMs } = params;
+  const { strategy, retries, retryStatuses, fallback, fallbackPrice, hedgeMs } = params;
   const known = ROUTING_STRATEGIES.find((one) => one === strategy);
   if (strategy != null && known === undefined) return wrong('strategy is order, weight or latency');
   if (retries != null && !isWhole(retries, 0, MOST_RETRIES)) {
@@ -135,6 +140,8 @@ export function checkRouting(
   if (hedgeMs != null && !isWhole(hedgeMs, 1, LONGEST_HEDGE_MS)) {
     return wrong(`hedge_ms is a whole number of milliseconds from 1 to ${LONGEST_HEDGE_MS}`);
   }
+  const charged = FALLBACK_PRICES.find((one) => one === fallbackPrice);
+  if (fallbackPrice != null && charged === undefined) return wrong('fallback_price is requested or served');
   const name = fallback == null ? null : nameOfAlias(prefix, fallback);
   if (fallback != null && name === null) return wrong(`fallback: ${unknownAlias(prefix, fallback)}`);
   return {
@@ -144,6 +151,7 @@ export function checkRouting(
       ...(retries === undefined ? {} : { retries }),
       ...(retryStatuses === undefined ? {} : { retryStatuses: sortedStatuses(retryStatuses) }),
       ...(fallback === undefined ? {} : { fallback: name }),
+      ...(fallbackPrice === undefined ? {} : { fallbackPrice: charged ?? null }),
       ...(hedgeMs === undefined ? {} : { hedgeMs }),
     },
   };
@@ -188,13 +196,16 @@ export function problemWithFallbacks(prefix: string, aliases: readonly Chained[]
 
 /** Null if all fields have their defaults. */
 export function routingOf(prefix: string, stored: StoredRouting): AliasRouting | null {
-  const { strategy, retries, retryStatuses, fallback, hedgeMs } = stored;
-  if ([strategy, retries, retryStatuses, fallback, hedgeMs].every((one) => one === null)) return null;
+  const { strategy, retries, retryStatuses, fallback, fallbackPrice, hedgeMs } = stored;
+  if ([strategy, retries, retryStatuses, fallback, fallbackPrice, hedgeMs].every((one) => one === null)) {
+    return null;
+  }
   return {
     strategy: strategy ?? 'weight',
     retries: retries ?? 0,
     retryStatuses: retryStatuses ?? [],
     fallback: fallback === null ? null : aliasOf(prefix, fallback),
+    ...(fallbackPrice === null ? {} : { fallbackPrice }),
     hedgeMs,
   };
 }
@@ -218,20 +229,22 @@ export async function ensureRouting(
   { name, kind, ...stored }: StoredAlias,
   changes: CheckedRouting,
 ): Promise<boolean> {
-  const { strategy, retries, retryStatuses, fallback, hedgeMs } = { ...stored, ...changes };
+  const { strategy, retries, retryStatuses, fallback, fallbackPrice, hedgeMs } = { ...stored, ...changes };
   const isSame =
     strategy === stored.strategy &&
     retries === stored.retries &&
     (retryStatuses ?? []).join() === (stored.retryStatuses ?? []).join() &&
     fallback === stored.fallback &&
+    fallbackPrice === stored.fallbackPrice &&
     hedgeMs === stored.hedgeMs;
   if (isSame) return false;
   await transaction.query(
-    `insert into model_aliases (alias, kind, strategy, retries, retry_statuses, fallback, hedge_ms)
-     values ($1, $2, $3, $4, $5, $6, $7)
+    `insert into model_aliases (alias, kind, strategy, retries, retry_statuses, fallback, hedge_ms, fallback_price)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (alias) do update set strategy = excluded.strategy, retries = excluded.retries,
-       retry_statuses = excluded.retry_statuses, fallback = excluded.fallback, hedge_ms = excluded.hedge_ms`,
-    [name, kind, strategy, retries, retryStatuses, fallback, hedgeMs],
+       retry_statuses = excluded.retry_statuses, fallback = excluded.fallback, hedge_ms = excluded.hedge_ms,
+       fallback_price = excluded.fallback_price`,
+    [name, kind, strategy, retries, retryStatuses, fallback, hedgeMs, fallbackPrice],
   );
   return true;
 }

@@ -34,6 +34,13 @@ export interface AliasTarget extends UpstreamTarget {
 export const ROUTING_STRATEGIES = ['order', 'weight', 'latency'] as const;
 export type RoutingStrategy = (typeof ROUTING_STRATEGIES)[number];
 
+export const FALLBACK_PRICES = ['requested', 'served'] as const;
+/**
+ * What a call that a fallback alias serves costs: at most what the requested alias would have cost for the same usage, or
+ * the price of the alias that served it.
+ */
+export type FallbackPrice = (typeof FALLBACK_PRICES)[number];
+
 /** How the targets of an alias are tried. */
 export interface AliasRouting {
   readonly strategy: RoutingStrategy;
@@ -43,6 +50,8 @@ export interface AliasRouting {
   readonly retryStatuses: readonly number[];
   /** The alias, as clients write it, that serves the call if no target of this one does. */
   readonly fallback: string | null;
+  /** Omitted: `requested`. */
+  readonly fallbackPrice?: FallbackPrice;
   /** After this long without a status a second target is called as well. Null: no hedging. */
   readonly hedgeMs: number | null;
 }

@@ -34,6 +34,7 @@ type ConfiguredAliases = {
     readonly retries?: number | undefined;
     readonly retry_statuses?: readonly number[] | undefined;
     readonly fallback?: string | undefined;
+    readonly fallback_price?: string | undefined;
     readonly hedge_ms?: number | undefined;
     /** In tokens. Omitted fields stay unchanged. */
     readonly context_length?: number | undefined;
@@ -109,6 +110,7 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): AliasPara
     enforceMaxOutput: given.enforce_max_output,
     retryStatuses: given.retry_statuses,
     hedgeMs: given.hedge_ms,
+    fallbackPrice: given.fallback_price,
     byokFeePercent: given.byok_fee_percent,
     priceFactors: given.price_factors,
     hostedTools: {

@@ -9,6 +9,7 @@ import {
   findAlias,
   insertAlias,
   MOST_ALIASES,
+  NO_ROUTING,
   problemWithFallbacks,
   readAliases,
   type StoredAlias,
@@ -195,8 +196,7 @@ export async function retireAlias(
     await replaceTargets(transaction, name, []);
     await deleteBounds(transaction, name);
     await deleteTools(transaction, name);
-    const none = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
-    await ensureRouting(transaction, found.alias, none);
+    await ensureRouting(transaction, found.alias, NO_ROUTING);
     await ensureByokFee(transaction, found.alias, null);
     await ensurePriceFactors(transaction, found.alias, null);
     await writeRetirement(transaction, name);
@@ -308,7 +308,6 @@ function problemWithChange(
 }
 
 function newAlias({ name, kind }: CheckedAlias): StoredAlias {
-  const routing = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
   return {
     name,
     kind: kind ?? 'chat',
@@ -316,7 +315,7 @@ function newAlias({ name, kind }: CheckedAlias): StoredAlias {
     priceFactors: null,
     createdAt: null,
     retiredAt: null,
-    ...routing,
+    ...NO_ROUTING,
   };
 }
 

@@ -1,4 +1,4 @@
-import { chargeOf, IS_CHARGED, PRICED_AS } from '../calls/settlement/due-charge.ts';
+import { chargeOf, IS_CHARGED, mayHavePriceOf } from '../calls/settlement/due-charge.ts';
 import { ALIAS_NAMES } from '../models/aliases.ts';
 import type { AuditCheck } from './audit-check.ts';
 
@@ -102,7 +102,7 @@ export const IS_PRICED_RIGHT = `case
       when not ${IS_CHARGED} then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
-      else charge_micro between ${DUE} - ${ROUNDED_TWICE} and ${DUE} and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
+      else charge_micro between ${DUE} - ${ROUNDED_TWICE} and ${DUE} and ${mayHavePriceOf('of_alias')} and (in_force_from <= started_at or is_first)
         and (until is null or started_at < until + interval '10 seconds') end`;
 
 export const pricesCheck: AuditCheck = {

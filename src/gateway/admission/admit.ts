@@ -305,13 +305,10 @@ async function admitPaidCall(
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs, status.budgets, requested.attribution?.endUser);
-  const held = { route, alias, size, hosted, fallbacks, tiers };
+  const listsFallbacks = 'models' in fields && fields.models !== null;
+  const held = { route, alias, size, hosted, fallbacks, tiers, listsFallbacks };
   const holds = hit === null ? holdsOf(parts, payer, held) : holdsForHit(parts, payer, alias, hit);
-  const marks = {
-    isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
-    isDocument: route.kind === 'parse',
-    isCounted: requested.isHooked === true,
-  };
+  const marks = marksOf(parts, requested, hit === null && fields.stream);
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
   onStep?.('limits');
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
@@ -337,6 +334,7 @@ async function admitPaidCall(
     claim,
     hosted,
     tiers,
+    listsFallbacks,
     cache,
     droppedTools: planned?.dropped,
     attribution: requested.attribution,
@@ -344,6 +342,14 @@ async function admitPaidCall(
   // The route determines which of the two types the fields have.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
   return claim === null ? admitted : await claimed(parts, admitted, claim, known);
+}
+
+function marksOf({ abandoned }: AdmitParts, { route, key, isHooked }: NewCall, isStream: boolean) {
+  return {
+    isOnlyStream: isStream && abandoned.isLimited(key.companyId),
+    isDocument: route.kind === 'parse',
+    isCounted: isHooked === true,
+  };
 }
 
 async function claimed(

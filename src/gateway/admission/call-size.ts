@@ -42,6 +42,7 @@ interface CallToHold {
   readonly hosted: HostedPlan | null;
   readonly fallbacks: readonly Alias[] | undefined;
   readonly tiers: RequestedTiers | null;
+  readonly listsFallbacks: boolean;
 }
 
 /** A balance does not block calls that cost nothing. */

@@ -18,8 +18,8 @@ type FallbackAliases = readonly Alias[] | { readonly refusal: Refusal };
 const NONE: readonly Alias[] = [];
 
 /**
- * The fallback aliases: those of the body's own list, each of which the key must be allowed to call, or otherwise those
- * that the operator has set, for which the key needs only the first alias.
+ * The fallback aliases that the key may call: those of the body's own list, which is refused if it has any other, or
+ * otherwise those that the operator has set.
  */
 export function fallbackAliases(parts: CompanyAliasParts, choice: FirstChoice): FallbackAliases {
   const { key, alias: first, fields, allowed } = choice;
@@ -28,7 +28,8 @@ export function fallbackAliases(parts: CompanyAliasParts, choice: FirstChoice): 
   const names = 'models' in fields ? fields.models : null;
   if (names === null) {
     if (first.routing == null) return NONE;
-    return fallbacksOf({ find: (name) => aliasOfCompany(parts, key.companyId, name) }, first);
+    const set = fallbacksOf({ find: (name) => aliasOfCompany(parts, key.companyId, name) }, first);
+    return allowed === null ? set : set.filter((other) => allowed.has(other.alias));
   }
   const found: Alias[] = [];
   for (const name of names) {

@@ -210,7 +210,7 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
     const tokens = tokensToCount(record);
     context.trace?.ended(
       record,
-      context.served?.by ?? call.alias,
+      record.pricedAs === undefined ? (context.served?.by ?? call.alias) : call.alias,
       parts.answerRecorder?.isTraced(call) ?? false,
     );
     const settled = await (call.claim === null

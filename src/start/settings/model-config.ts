@@ -41,6 +41,7 @@ const alias = z.strictObject({
   retries: z.int().nonnegative().max(10).optional(),
   retry_statuses: z.array(z.int().min(400).max(599)).max(20).optional(),
   fallback: z.string().min(1).max(100).optional(),
+  fallback_price: z.enum(['requested', 'served']).optional(),
   hedge_ms: z.int().positive().max(600_000).optional(),
   context_length: z.int().positive().max(1_000_000_000).optional(),
   max_output_tokens: z.int().positive().max(1_000_000_000).optional(),

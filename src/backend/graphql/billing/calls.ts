@@ -59,7 +59,7 @@ const callObjects: Declaration = (builder) => {
       model: t.exposeString('model', { nullable: true, description: 'The alias that was requested.' }),
       servedBy: t.exposeString('servedBy', {
         nullable: true,
-        description: 'The alias that answered if it is a different one. Its price applies.',
+        description: 'The alias that answered if it is a different one.',
       }),
       outcome: t.expose('outcome', { type: 'OperationOutcome' }),
       status: t.exposeInt('httpStatus', { description: 'The HTTP status of the response.' }),
@@ -117,6 +117,11 @@ const callObjects: Declaration = (builder) => {
     }),
   });
   builder.objectFields('Call', (t) => ({
+    pricedAs: t.exposeString('pricedAs', {
+      nullable: true,
+      description:
+        'The alias whose price it was charged at, of a call that another alias answered. Null if it was not charged.',
+    }),
     price: t.loadable({
       type: 'AliasPrice',
       nullable: true,

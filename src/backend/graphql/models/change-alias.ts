@@ -1,4 +1,5 @@
 import type { AuditDetails } from '../../../domain/audit/audit-log.ts';
+import type { FallbackPrice } from '../../../domain/models/aliases.ts';
 import {
   type AliasParams,
   createAlias,
@@ -36,6 +37,7 @@ interface ModelAliasInput {
   retries?: number | null | undefined;
   retryStatuses?: number[] | null | undefined;
   fallback?: string | null | undefined;
+  fallbackPrice?: FallbackPrice | null | undefined;
   hedgeMs?: number | null | undefined;
   byokFeePercent?: number | null | undefined;
   priceFactors?: ShownFactor[] | null | undefined;
@@ -66,6 +68,10 @@ const input: Declaration = (builder) => {
       }),
       fallback: t.string({
         description: 'An alias of the same kind that serves calls which no target of this one serves.',
+      }),
+      fallbackPrice: t.field({
+        type: 'FallbackPrice',
+        description: 'What a call costs that the fallback serves. Default: REQUESTED.',
       }),
       hedgeMs: t.int({
         description: 'Milliseconds after which a second target is called in parallel with the first.',

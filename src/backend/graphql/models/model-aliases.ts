@@ -2,7 +2,13 @@ import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.t
 import { boundsOf, readBounds } from '../../../domain/models/alias-bounds.ts';
 import { callableAliases, readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
 import { lockVersion, readAliasVersions } from '../../../domain/models/alias-version.ts';
-import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
+import {
+  type AliasBounds,
+  type AliasName,
+  aliasOf,
+  type FallbackPrice,
+  isDocumented,
+} from '../../../domain/models/aliases.ts';
 import { percentOfFee } from '../../../domain/models/byok-fee.ts';
 import { type AliasPrice, readPrices, setPrice, withdrawPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
@@ -24,6 +30,9 @@ declare module '../schema-builder.ts' {
   }
   interface SchemaInputs {
     AliasPriceInput: AliasPriceInput;
+  }
+  interface SchemaScalars {
+    FallbackPrice: FallbackPrice;
   }
 }
 
@@ -156,7 +165,18 @@ const modelAliasObjects: Declaration = (builder) => {
   });
 };
 
-const routingFields: Declaration = (builder) =>
+const routingFields: Declaration = (builder) => {
+  builder.enumType('FallbackPrice', {
+    description: 'What a call costs that a fallback alias serves.',
+    values: {
+      REQUESTED: {
+        value: 'requested',
+        description:
+          'The price of the alias that served it, and at most what the requested alias would have cost.',
+      },
+      SERVED: { value: 'served', description: 'The price of the alias that served it.' },
+    },
+  });
   builder.objectFields('ModelAlias', (t) => {
     const ofOperators = { nullable: true, authScopes: { superAdmin: true } } as const;
     return {
@@ -182,6 +202,12 @@ const routingFields: Declaration = (builder) =>
         resolve: ({ fallback }, _args, { parts }) =>
           fallback === null ? null : aliasOf(parts.aliasPrefix, fallback),
       }),
+      fallbackPrice: t.field({
+        ...ofOperators,
+        type: 'FallbackPrice',
+        description: 'For super admins: what a call costs that the fallback serves. Null: REQUESTED.',
+        resolve: ({ fallbackPrice }) => fallbackPrice,
+      }),
       hedgeMs: t.int({
         ...ofOperators,
         description:
@@ -200,6 +226,7 @@ const routingFields: Declaration = (builder) =>
       }),
     };
   });
+};
 
 async function loadPrices(names: AliasName[], { parts }: RequestContext): Promise<AliasPrice[][]> {
   const prices = await readPrices(parts.database);

@@ -328,4 +328,17 @@ describe('calls that are priced again', () => {
     }
     expect(await faults()).toEqual([]);
   });
+
+  test('a call that another alias served is priced again by the alias whose price it had', async () => {
+    const [requested, served] = [await addTestCompany(database), await addTestCompany(database)];
+    const call = { ...of, startedAtMs: YEAR_AGO + 900, servedBy: 'svc/chat-premium' };
+    await charged(requested, { ...call, pricedAs: MODEL });
+    await charged(served, call);
+    const before = await balance(served);
+    expect(await balance(requested)).toBe(-207n);
+    expect(await price(1, 1, YEAR_AGO + 800)).toMatchObject({ outcome: 'changed' });
+    for (const id of [requested, served]) await rerateCalls(parts, filter({ companyId: id }), all);
+    expect([await balance(requested), await balance(served)]).toEqual([-23n, before]);
+    expect(await faults()).toEqual([]);
+  });
 });

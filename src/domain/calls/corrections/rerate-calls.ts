@@ -7,7 +7,7 @@ import { leastIdAt } from '../../../ports/secrets.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel } from '../../credits/ledger/credit-account.ts';
 import { type CallLogFilter, matching } from '../log/call-log.ts';
-import { chargeOf, IS_CHARGED, PRICED_AS } from '../settlement/due-charge.ts';
+import { chargeOf, IS_CHARGED } from '../settlement/due-charge.ts';
 import { correctCharge } from './correct-charge.ts';
 
 /**
@@ -147,7 +147,8 @@ function differences(
   const values: SqlValue[] = [];
   const value = (one: SqlValue) => `$${values.push(one)}`;
   const { from, to } = filter;
-  const chosen = `select *, ${PRICED_AS} as priced_as from calls
+  // By the alias whose price it had, which may be the requested one or the one that served it.
+  const chosen = `select *, (select alias from model_prices where id = price_id) as priced_as from calls
       where ${matching(filter, values)} and ${IS_CHARGED} and charge_micro > 0
         and started_at >= ${value(from)}::timestamptz and started_at < ${value(to)}::timestamptz
         and id >= ${value(leastIdAt(from.getTime() - ID_ROOM_MS))}::uuid

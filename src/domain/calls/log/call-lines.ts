@@ -41,6 +41,7 @@ export function shownCall(call: LoggedCall) {
     price_factor: priceFactorOf(call),
     hour_write_tokens: numberOf(call.hourWriteTokens),
     completion_price_factor: completionPriceFactorOf(call),
+    priced_as: call.pricedAs,
   };
 }
 
@@ -135,7 +136,15 @@ function cellOf(value: unknown): string {
 
 const NO_CALL: LoggedCall = {
   ...{ id: '', requestId: '', companyId: '', keyId: null, startedAt: new Date(0), endpoint: '' },
-  ...{ overMcp: false, model: null, servedBy: null, outcome: 'SUCCEEDED', httpStatus: 200, code: null },
+  ...{
+    overMcp: false,
+    model: null,
+    servedBy: null,
+    pricedAs: null,
+    outcome: 'SUCCEEDED',
+    httpStatus: 200,
+    code: null,
+  },
   ...{
     streamed: false,
     promptTokens: null,

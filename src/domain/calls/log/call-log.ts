@@ -1,6 +1,7 @@
 import type { SqlValue, Statements } from '../../../ports/database.ts';
 import { leastIdAt } from '../../../ports/secrets.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
+import { storedNameOf } from '../../models/aliases.ts';
 
 /** A call as the log shows it. */
 export interface LoggedCall {
@@ -16,6 +17,8 @@ export interface LoggedCall {
   readonly model: string | null;
   /** The alias that answered, if it is a different one. */
   readonly servedBy: string | null;
+  /** The alias whose price applies, of a call that another alias than the requested one served and that was charged. */
+  readonly pricedAs: string | null;
   readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
   readonly httpStatus: number;
   /** Why it failed or was refused, as a code. */
@@ -311,7 +314,9 @@ function spanEnd(to: Date | null | undefined, madeMs: number): Date {
 
 const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_id as "keyId", started_at as "startedAt",
   (extract(epoch from started_at) * 1000000)::bigint as "startedMicros", endpoint, coalesce(over_mcp, false) as "overMcp",
-  alias as model, served_by as "servedBy", outcome, http_status as "httpStatus", reason as code, streamed,
+  alias as model, served_by as "servedBy",
+  case when served_by is not null then (select price.alias from model_prices as price where price.id = price_id) end as "pricedAs",
+  outcome, http_status as "httpStatus", reason as code, streamed,
   prompt_tokens as "promptTokens", cached_tokens as "cachedTokens", cache_write_tokens as "cacheWriteTokens",
   completion_tokens as "completionTokens", charge_micro as "chargeMicro", coalesce(surcharge_micro, 0) as "surchargeMicro",
   first_byte_ms as "firstByteMs", duration_ms as "durationMs", end_user as "endUser", coalesce(tags, '{}') as tags, project,
@@ -325,5 +330,11 @@ type ScannedCall = StoredCall & { readonly matches: boolean; readonly isLast: bo
 
 function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
   const { matches: __, isLast: ___, ...call } = row as LoggedCall & Record<string, unknown>;
-  return { ...call, tags: [...call.tags] } as LoggedCall;
+  return { ...call, tags: [...call.tags], pricedAs: pricedAs(call as LoggedCall) } as LoggedCall;
+}
+
+/** The name that clients write, for the stored one. */
+function pricedAs({ model, servedBy, pricedAs: stored }: LoggedCall): string | null {
+  if (stored === null) return null;
+  return model !== null && storedNameOf(model) === stored ? model : servedBy;
 }

@@ -54,9 +54,9 @@ export function callRowOf(call: FinishedCall) {
   };
 }
 
-/** The alias that determines the price: the one that answered, without its prefix. */
-function pricedAlias({ alias, servedBy }: FinishedCall): string | undefined {
-  const name = servedBy ?? alias;
+/** The alias that determines the price, without its prefix. */
+function pricedAlias({ alias, servedBy, pricedAs }: FinishedCall): string | undefined {
+  const name = pricedAs ?? servedBy ?? alias;
   return name == null ? undefined : storedNameOf(name);
 }
 

@@ -2,12 +2,17 @@ import { ALIAS_NAMES } from '../../models/aliases.ts';
 
 /** SQL over a row of `calls` with the columns of its price. What `charge_calls` computes, for calls that are stored. */
 
-const SERVED = 'coalesce(served_by, alias)';
 const DOCUMENTED = ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ');
 
-/** The name by which the alias that served a call is priced, as `storedNameOf` computes it. */
-export const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${DOCUMENTED})
-        then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
+/**
+ * Whether the price of this alias may be that of a call: the one that served it, or the requested one, which limits what a
+ * fallback costs. Names are compared as `storedNameOf` computes them.
+ */
+export function mayHavePriceOf(ofAlias: string): string {
+  const stored = (name: string) => `case when regexp_replace(${name}, '^.*/', '') in (${DOCUMENTED})
+        then regexp_replace(${name}, '^.*/', '') else ${name} end`;
+  return `${ofAlias} in (${stored('served_by')}, ${stored('alias')})`;
+}
 
 export const IS_CHARGED = "(outcome = 'SUCCEEDED' and alias is not null and prompt_tokens is not null)";
 

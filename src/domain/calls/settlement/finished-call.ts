@@ -37,8 +37,10 @@ export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
 export interface ServedCall {
   /** How often a provider was called, if more than once. */
   readonly tries?: number | undefined;
-  /** The alias that answered, if it is not the requested one; it determines the price. */
+  /** The alias that answered, if it is not the requested one. */
   readonly servedBy?: string | undefined;
+  /** The requested alias, if a call that another one served is charged at its price. Omitted: the one that answered. */
+  readonly pricedAs?: string | undefined;
   /** The share of price and surcharge that is charged, from 0 to 1,000,000 and rounded up once; all of it if omitted. */
   readonly chargeShareMillionths?: number | undefined;
   /** The price of its tokens at the tier that served it, in millionths of the regular price; the regular price if omitted. */

@@ -91,6 +91,7 @@ const journalRecord = z.object({
   tries: wholeNumber.max(MOST_TRIES).optional(),
   // Fields that determine the charge are never guessed: a record with an invalid value is set aside.
   servedBy: z.string().min(1).max(MOST_TEXT).optional(),
+  pricedAs: z.string().min(1).max(MOST_TEXT).optional(),
   chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
   priceFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
   completionFactorMillionths: wholeNumber.max(MOST_PRICE_FACTOR * WHOLE_PRICE).optional(),
