@@ -1,4 +1,3 @@
-import { TAGS_HEADER } from '../domain/calls/call-attribution.ts';
 import type { AddressRefusals } from '../domain/calls/log/address-refusals.ts';
 import type { FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
@@ -18,7 +17,7 @@ import {
   admit,
   type Refused,
 } from './admission/admit.ts';
-import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
+import { nameCacheUse } from './admission/cached-answer.ts';
 import { forwardedFrom } from './admission/client-headers.ts';
 import { replay } from './admission/idempotency.ts';
 import {
@@ -32,6 +31,7 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
 import { beginTrace } from './call-trace.ts';
+import { type CrossOrigin, createCrossOrigin, DROPPED_TOOLS_HEADER } from './cross-origin.ts';
 import {
   type ModelCallContext,
   recordOfRead,
@@ -39,12 +39,7 @@ import {
   recordOfReplay,
   refusalReason,
 } from './forwarding/end-call.ts';
-import {
-  answerModelCall,
-  type ModelCallParts,
-  SERVED_BY_HEADER,
-  TRIES_HEADER,
-} from './forwarding/model-call.ts';
+import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts, refusalOfRead } from './reads/listings.ts';
@@ -65,8 +60,8 @@ export interface GatewayParts
   readonly largeBodiesBytes?: number;
   /** For answers above 1 MB that are not streamed, of all calls together. */
   readonly largeAnswersBytes?: number;
-  /** The one origin whose pages may call from a browser. */
-  readonly consoleOrigin?: string;
+  /** The origins whose pages may call from a browser: that of the console first, and `*` for all. */
+  readonly origins?: readonly string[];
   readonly mcp?: McpChoices;
   readonly meters?: Pick<CallMeters, 'countUnknown'>;
   /** Left out where they are not exposed. */
@@ -106,21 +101,20 @@ export function createGateway(given: GatewayParts): Gateway {
     refusalResponse({ name: 'notFound', message: unknownRoute(req.method, req.path) }, {}),
   );
   const answer = createAnswer(parts, { ...parts, bodyBounds, refusalOfRead: refuseReads(parts) });
-  const answerMcp = openMcp(parts, bodyBounds);
-  const consoleOrigin = createConsoleOrigin(parts.consoleOrigin);
+  const crossOrigin = createCrossOrigin(parts.origins ?? []);
+  const answerMcp = openMcp(parts, bodyBounds, crossOrigin);
 
   return {
     memory: { bodies: memory, answers: parts.answerMemory },
     async fetch(request, connection) {
       const path = pathOf(request.url);
       if (!path.startsWith(BASE_PATH)) return await app.fetch(request, connection);
-      const preflight = consoleOrigin.preflight(request);
-      if (preflight !== null) return preflight;
       const requestId = requestIdOf(request);
       const arrived = { request, path, requestId, connection, hasRequestId: false };
       let response: Response;
       try {
-        response = await (path === MCP_PATH ? answerMcp : answer)(arrived);
+        if (crossOrigin.isPreflight(request)) response = await answerPreflight(arrived);
+        else response = await (path === MCP_PATH ? answerMcp : answer)(arrived);
       } catch (error) {
         log.error('a call failed', { requestId, path, error });
         arrived.hasRequestId = false;
@@ -130,9 +124,19 @@ export function createGateway(given: GatewayParts): Gateway {
       if (!arrived.hasRequestId) {
         for (const name of requestIdHeaders(arrived)) response.headers.set(name, requestId);
       }
-      return consoleOrigin.admit(request, response);
+      return crossOrigin.admit(request, response);
     },
   };
+
+  /** It needs no key, which browsers do not send with it, and counts as a request of its address. */
+  async function answerPreflight({ request, connection }: Arrived): Promise<Response> {
+    const address = parts.clientAddress(request, connection.peerAddress);
+    const counted = await parts.limits.countAddress(address);
+    if (counted.outcome === 'admitted') return crossOrigin.preflight(request);
+    const refusal = { name: 'rateLimited', retryAfterMs: counted.retryAfterMs } as const;
+    countUnknown(parts, address, refusal);
+    return refusalResponse(refusal, {});
+  }
 }
 
 type OpenGatewayParts = GatewayParts & Pick<ModelCallParts, 'answerMemory' | 'keepAlive'>;
@@ -152,12 +156,12 @@ function requestIdHeaders({ path, request }: Pick<Arrived, 'path' | 'request'>):
 const MCP_ROUTE = { endpoint: 'mcp' } as const;
 
 /** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
-function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
+function openMcp(parts: OpenGatewayParts, bodyBounds: AdmitParts['bodyBounds'], crossOrigin: CrossOrigin) {
   const limits = { ...parts.limits, countAddress: () => ({ outcome: 'admitted' as const }) };
   return openMcpEndpoint({
     ...parts,
     bodyBounds,
-    consoleOrigin: parts.consoleOrigin,
+    crossOrigin,
     mcp: parts.mcp,
     addressOf: ({ request, connection }) => parts.clientAddress(request, connection.peerAddress),
     noteRefusal({ requestId }, address, refusal, key) {
@@ -303,8 +307,6 @@ function noteRefusal(
   }
 }
 
-const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';
-
 /** Of a call that went on without some of its tools: which ones. */
 function nameDroppedTools(headers: Record<string, string>, types: readonly string[] = []): void {
   if (types.length > 0) headers[DROPPED_TOOLS_HEADER] = types.join(', ');
@@ -322,77 +324,20 @@ export function rateLimitHeaders({ requests, tokens }: KeyAllowances): Record<st
   };
 }
 
-/** Answers to the console's playground: its pages may read them, those of any other origin may not. */
-interface ConsoleOrigin {
-  /** An answer to the question that a browser asks before the call, or null for any other request. */
-  preflight(request: Request): Response | null;
-  admit(request: Request, response: Response): Response;
-}
-
-/** Those of the routes, then those that clients of MCP send in either era: a browser withholds what is not named. */
-const ALLOWED_HEADERS = [
-  ...['authorization', 'content-type', 'x-request-id', 'idempotency-key', 'x-api-key', 'user-agent'],
-  ...[TAGS_HEADER, CACHE_HEADER],
-  ...['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id'],
-];
-/** What the SDKs of OpenAI and Anthropic add in a browser: more with each version, and none of it decides anything here. */
-const SDK_HEADER = /^(?:anthropic|openai|x-stainless)-[a-z-]{1,50}$/;
-const MOST_SDK_HEADERS = 32;
-
-function allowedHeaders(request: Request): string {
-  const requested = request.headers.get('access-control-request-headers') ?? '';
-  const names = requested.split(',').map((name) => name.trim().toLowerCase());
-  const ofSdks = names.filter((name) => SDK_HEADER.test(name)).slice(0, MOST_SDK_HEADERS);
-  return [...ALLOWED_HEADERS, ...ofSdks].join(', ');
-}
-
-/**
- * What a page may read of an answer: without the session's name a client of 2025 could not cancel a call, and without the
- * two about retries the SDKs guess when to try again.
- */
-const EXPOSED_HEADERS = [
-  ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
-  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER, CACHE_HEADER],
-  ...[TRIES_HEADER, SERVED_BY_HEADER],
-].join(', ');
-
-export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {
-  const isConsole = (request: Request) =>
-    consoleOrigin !== undefined && request.headers.get('origin') === consoleOrigin;
-  const named = (headers: Headers) => {
-    headers.set('access-control-allow-origin', consoleOrigin ?? '');
-    headers.append('vary', 'origin');
-  };
-  return {
-    preflight(request) {
-      if (request.method !== 'OPTIONS' || !isConsole(request)) return null;
-      const headers = new Headers({
-        'access-control-allow-methods': 'GET, POST, DELETE',
-        'access-control-allow-headers': allowedHeaders(request),
-        'access-control-max-age': '600',
-      });
-      named(headers);
-      return new Response(null, { status: 204, headers });
-    },
-    admit(request, response) {
-      if (!isConsole(request)) return response;
-      named(response.headers);
-      response.headers.set('access-control-expose-headers', EXPOSED_HEADERS);
-      return response;
-    },
-  };
-}
-
 /** For what is answered before the gateway sees the request: in whose manner its path is answered. */
 export const errorBodyOf: ErrorBody = (url, status, envelope, requestId) =>
   wireOfPath(pathOf(url)) === 'messages' ? messagesError(status, envelope, requestId) : null;
 
-/** Without the query and without building a URL object. */
+/** Without the query and slashes at its end, which some clients add, and without building a URL object. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
   const query = url.indexOf('?', start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
+  let end = query === -1 ? url.length : query;
+  while (end > start + 1 && url.charCodeAt(end - 1) === SLASH) end -= 1;
+  return url.slice(start, end);
 }
+
+const SLASH = 0x2f;
 
 /** As OpenAI writes it: 250ms, 12.5s, 1m0s. */
 function resetIn({ resetMs }: Allowance): string {

@@ -103,8 +103,10 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       expect(unknown).toBeInstanceOf(Anthropic.AuthenticationError);
       expect(unknown).toMatchObject({ error: { type: 'error', error: { type: 'authentication_error' } } });
       const denied = await failing(client().messages.create({ ...asked, model: 'svc/none' }));
-      expect(denied).toBeInstanceOf(Anthropic.PermissionDeniedError);
-      expect(denied).toMatchObject({ error: { error: { code: 'LLM_MODEL_NOT_ALLOWED' } } });
+      expect(denied).toBeInstanceOf(Anthropic.NotFoundError);
+      expect(denied).toMatchObject({
+        error: { error: { type: 'not_found_error', code: 'LLM_MODEL_NOT_ALLOWED' } },
+      });
       // Claude Code tries again for minutes where this is missing.
       for (const error of [unknown, denied]) {
         const { headers } = error as InstanceType<typeof Anthropic.APIError>;

@@ -102,7 +102,7 @@ export interface GatewayOptions {
   /** Another process on the database and shared state of a first one, with its companies and aliases. */
   readonly isSecond?: boolean;
   readonly mcp?: GatewayParts['mcp'];
-  readonly consoleOrigin?: string;
+  readonly origins?: readonly string[];
   /** The hook before calls, as the settings give it. */
   readonly callHook?: Omit<CallHookParts, 'webhooks' | 'clock' | 'log'>;
   readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
@@ -110,12 +110,11 @@ export interface GatewayOptions {
 
 function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = TIMEOUT_MS, bodyTimeoutMs = TIMEOUT_MS, unavailableTools } = options;
-  const { streamUsageChunk = 'always', consoleOrigin } = options;
+  const { streamUsageChunk = 'always', origins = [] } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
-  const origin = consoleOrigin === undefined ? {} : { consoleOrigin };
   const { largeBodiesBytes = 512_000_000, largeAnswersBytes = 1_024_000_000, scanLargeBody } = options;
   const room = { largeBodiesBytes, largeAnswersBytes };
-  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, ...origin, ...room };
+  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, origins, ...room };
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */

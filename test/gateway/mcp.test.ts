@@ -267,7 +267,7 @@ test('G-9 requests of a foreign origin are refused, and on loopback of a foreign
   const beside = await openGateway({
     ...gateway.parts,
     isSecond: true,
-    consoleOrigin: CONSOLE,
+    origins: [CONSOLE],
     mcp: { checksHost: true },
   });
   const status = async (headers: Record<string, string>) =>

@@ -213,7 +213,10 @@ describe('routes of the other wires', () => {
       const scoped = await gateway.mint({ scopes: ['usage:read'] });
       expect(await ask(scoped.rawKey)).toBe('403 permission_error LLM_SCOPE_DENIED');
       const narrow = await gateway.mint({ models: ['svc/chat-cheap'] });
-      expect(await ask(narrow.rawKey)).toBe('403 permission_error LLM_MODEL_NOT_ALLOWED');
+      // G-27: Claude Code reads a 403 as a failed login. Models that do not exist are answered alike.
+      const hidden = path.startsWith('/messages') ? '404 not_found_error' : '403 permission_error';
+      expect(await ask(narrow.rawKey)).toBe(`${hidden} LLM_MODEL_NOT_ALLOWED`);
+      expect(await ask(rawKey, { ...asked, model: 'svc/none' })).toBe(`${hidden} LLM_MODEL_NOT_ALLOWED`);
       for (const [method, more] of [
         ['GET', ''],
         ['POST', '/nothing'],

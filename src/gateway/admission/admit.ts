@@ -393,8 +393,14 @@ async function admitReplay(parts: AdmitParts, call: NewCall, same: IdempotentReq
   return { outcome: 'replay', call: { id, route, key, idempotent: same, allowances, reservation } };
 }
 
-function refuse(refusal: Refusal, known: Partial<Refused> = {}): Refused {
+function refuse(given: Refusal, known: Partial<Refused> = {}): Refused {
+  const refusal = given.name === 'modelNotAllowed' ? notAllowedOn(known.route, given) : given;
   return { outcome: 'refused', refusal, route: null, key: null, alias: null, allowances: null, ...known };
+}
+
+/** G-27: Claude Code reads a 403 as a failed login. */
+function notAllowedOn(route: Route | null | undefined, refusal: Refusal): Refusal {
+  return route?.kind === 'model-call' && route.wire === 'messages' ? { ...refusal, status: 404 } : refusal;
 }
 
 function refuseByLimit(

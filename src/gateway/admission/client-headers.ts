@@ -22,10 +22,13 @@ export function forwardedFrom(request: Request, wire: ClientWire): Record<string
  */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-const API_KEY_HEADER = 'x-api-key';
-
-/** Anthropic's clients send either header, and some send both: then the bearer token is used. */
+/**
+ * Anthropic's clients send `x-api-key`, on their routes alone, and Azure's send `api-key`. Some send a bearer token too, which is
+ * used then.
+ */
 export function keyIn(request: Request, isMessages: boolean): string {
   const token = bearerToken(request);
-  return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
+  if (token !== null) return token;
+  const { headers } = request;
+  return (isMessages ? headers.get('x-api-key') : null) ?? headers.get('api-key') ?? '';
 }

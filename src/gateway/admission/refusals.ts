@@ -247,7 +247,9 @@ const TOO_LONG = 'prompt is too long';
 const NO_THREADS = { error_code: 'thread_unsupported_request' };
 
 /** Statuses for which Anthropic has another error type. */
-const MESSAGES_TYPES: Readonly<Record<number, string>> = { 402: 'billing_error', 413: 'request_too_large' };
+const MESSAGES_TYPES: Readonly<Record<number, string>> = {
+  ...{ 402: 'billing_error', 404: 'not_found_error', 413: 'request_too_large' },
+};
 
 /**
  * The last event of a stream that broke off (G-38): official clients raise an error on it. It has a name in the wire formats

@@ -9,7 +9,6 @@ import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse, LiveKey } from '../../domain/keys/key-lookup.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
-import { bearerToken } from '../../http/client-identity.ts';
 import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
 import { type Connection, readInTime } from '../../http/listen.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
@@ -20,9 +19,11 @@ import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { KEYS_UNAVAILABLE } from '../admission/admit.ts';
 import { CACHE_HEADER } from '../admission/cached-answer.ts';
+import { keyIn } from '../admission/client-headers.ts';
 import { TOO_MANY_LARGE } from '../admission/read-call-body.ts';
 import { REFUSALS, type Refusal, refusalResponse } from '../admission/refusals.ts';
 import { BASE_PATH } from '../admission/routes.ts';
+import type { CrossOrigin } from '../cross-origin.ts';
 import { createGatewayTools } from './gateway-tools.ts';
 import { createLocalRunningCalls, type RunningCalls } from './running-calls.ts';
 import { createServeMessage, type PeekedMessage, peekMessages, type ServeMessage } from './serve-message.ts';
@@ -48,18 +49,18 @@ interface OpenMcpParts extends Omit<McpEndpointParts, 'guard' | 'tools' | 'serve
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;
-  readonly consoleOrigin: string | undefined;
+  readonly crossOrigin: Pick<CrossOrigin, 'allows'>;
   readonly mcp: McpChoices | undefined;
 }
 
 /** Creates the endpoint and everything behind it. */
 export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Promise<Response> {
-  const { clock, secrets, log, consoleOrigin, mcp = {} } = parts;
+  const { clock, secrets, log, crossOrigin, mcp = {} } = parts;
   const { checksHost = false, running = createLocalRunningCalls() } = mcp;
   const toolServer = mcp.toolServer ?? createToolServer({ tools: createGatewayTools({ clock }), log });
   return createMcpEndpoint({
     ...parts,
-    guard: createBrowserGuard({ consoleOrigin, checksHost }),
+    guard: createBrowserGuard({ crossOrigin, checksHost }),
     tools: toolServer.tools,
     serve: createServeMessage({ toolServer, running, secrets, clock, log }),
   });
@@ -105,7 +106,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     if (request.method !== 'POST') return methodNotAllowed();
     const foreign = parts.guard(request);
     if (foreign !== null) return foreign;
-    const token = bearerToken(request) ?? '';
+    const token = keyIn(request, false);
     const found = await keys.find(token);
     if (found.outcome === 'unavailable') {
       parts.noteRefusal(arrived, address, KEYS_UNAVAILABLE, null);
@@ -193,8 +194,8 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
 }
 
 interface BrowserGuardParts {
-  /** The only origin, besides pages of this machine, whose pages may call. */
-  readonly consoleOrigin?: string | undefined;
+  /** The origins, besides this machine, whose pages may call. */
+  readonly crossOrigin: Pick<CrossOrigin, 'allows'>;
   /** True if the gateway listens only on loopback and is not behind a proxy. */
   readonly checksHost: boolean;
 }
@@ -206,13 +207,13 @@ type BrowserGuard = (request: Request) => Response | null;
  * Origin and pass. On loopback the Host is checked too, because a foreign name may have been pointed at this machine (DNS
  * rebinding). Behind a proxy the Host is the public one, which is the responsibility of the proxy.
  */
-function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
+function createBrowserGuard({ crossOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
   const hosts = localhostAllowedHostnames();
   const origins = localhostAllowedOrigins();
   return (request) => {
     if (checksHost && hostHeaderValidationResponse(request, hosts) !== undefined) return foreign(WRONG_HOST);
     const origin = request.headers.get('origin');
-    if (origin === null || origin === consoleOrigin) return null;
+    if (origin === null || crossOrigin.allows(origin)) return null;
     return originValidationResponse(request, origins) === undefined ? null : foreign(WRONG_ORIGIN);
   };
 }
@@ -220,7 +221,7 @@ function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): B
 const WRONG_HOST =
   'This gateway listens on loopback and accepts MCP requests for localhost only. Use that name, or set HOST and a proxy.';
 const WRONG_ORIGIN =
-  'This origin is not allowed. The console and pages of this machine are; other clients send no Origin header.';
+  'This origin is not allowed. The console, pages of this machine and those that CORS_ORIGINS names are; other clients send no Origin header.';
 
 function foreign(message: string): Response {
   return envelopeResponse(403, errorEnvelope('permission_error', message));

@@ -39,7 +39,7 @@ describe('configuration', () => {
       redis: null,
       demoWorld: true,
       paymentSandbox: true,
-      maxBodyBytes: 20 * 1024 * 1024,
+      maxBodyBytes: 32 * 1024 * 1024,
     });
     expect(configuration.dataDir.endsWith('/.data')).toBe(true);
     const blank = configurationOf('everything', { ...fetches, REDIS_URL: '', GATEWAY_PORT: ' 9000 ' });
@@ -74,6 +74,27 @@ describe('configuration', () => {
     ] as const) {
       const problems = problemsOf('everything', { ...fetches, COMPANY_CEILINGS: value });
       expect(problems.join()).toContain(complaint);
+    }
+  });
+
+  test('CORS_ORIGINS are origins; one with a path or without a scheme is refused with the reason', () => {
+    const of = (value: string) =>
+      configurationOf('everything', { ...fetches, CORS_ORIGINS: value }).corsOrigins;
+    expect([of(''), of('*')]).toEqual([[], ['*']]);
+    expect(of('https://a.example, http://localhost:5173')).toEqual([
+      'https://a.example',
+      'http://localhost:5173',
+    ]);
+    const WITH_SCHEME = 'must be * or origins that begin with https:// or http://';
+    for (const [value, complaint] of [
+      ['https://a.example/app', 'without a path, such as https://a.example;'],
+      ['https://a.example/', 'without a path, such as https://a.example;'],
+      ['https://u:p@a.example', 'must be origins as browsers send them'],
+      ['https://*.example.org', 'must be'],
+      ['a.example', WITH_SCHEME],
+      ['https://a.example,,', WITH_SCHEME],
+    ] as const) {
+      expect(problemsOf('everything', { ...fetches, CORS_ORIGINS: value }).join()).toContain(complaint);
     }
   });
 

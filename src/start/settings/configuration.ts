@@ -93,6 +93,7 @@ export interface Configuration extends StoredContent {
   /** The share of each limit that a process grants while it limits on its own. */
   readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
   readonly upstream: {
     readonly client: 'sockets' | 'fetch';
     readonly connectTimeoutMs: number;
@@ -315,7 +316,7 @@ function assemble(
     ...requestLimitsIn(values),
     companyCeilings: values.COMPANY_CEILINGS,
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
-    trustedProxies: values.TRUSTED_PROXIES,
+    ...{ trustedProxies: values.TRUSTED_PROXIES, corsOrigins: values.CORS_ORIGINS },
     upstream: upstreamOf(values, isProduction),
     ...{ alerts: alertsOf(values, isProduction), callHooks: callHooksOf(values) },
     ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },

@@ -179,6 +179,30 @@ export function someOf<Word extends string>(words: readonly Word[], meaning: str
   };
 }
 
+/** Web origins, as browsers send them; `*` is all of them. */
+export function origins(meaning: string) {
+  const schema = z
+    .string()
+    .max(4_096)
+    .transform((value) => value.split(',').map((one) => one.trim()))
+    .superRefine((list, { addIssue }) => {
+      const problem = list.map(problemWithOrigin).find((one) => one !== null);
+      if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+    })
+    .optional();
+  return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
+}
+
+function problemWithOrigin(text: string): string | null {
+  if (text === '*') return null;
+  const parsed = URL.parse(text);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    return 'must be * or origins that begin with https:// or http://, with commas between them';
+  }
+  if (parsed.origin === text) return null;
+  return `must be origins as browsers send them, without a path, such as ${parsed.origin}`;
+}
+
 export function hostPorts(meaning: string) {
   const complaint = 'must be addresses such as 10.0.0.5:6379 or [::1]:6379, with commas between them';
   const schema = z

@@ -11,6 +11,7 @@ import {
   mailAddress,
   networks,
   oneOf,
+  origins,
   pairs,
   part,
   permission,
@@ -306,6 +307,9 @@ export const SETTINGS = {
     'refuse',
     'What happens to web search, web fetch and image generation that run at the provider, if they are not enabled for the model, other tools remain and `tool_choice` does not name them: `refuse` the call with 400, or `drop` the tool and name it in `x-turnpike-dropped-tools`. The search that Codex lists in every request is dropped in any case.',
   ),
+  CORS_ORIGINS: origins(
+    'Origins of web pages that may call the gateway from a browser, such as `https://app.example.org`, with commas between them; `*` is every page. The console may in any case. Whoever opens such a page can read the key that it sends.',
+  ),
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is trusted: addresses or networks, separated by commas.',
   ),
@@ -345,7 +349,7 @@ export const SETTINGS = {
   POSTPAID_CURRENCY: currency('usd', 'The currency of POSTPAID companies, as a lowercase code.'),
   POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
   POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due. An overdue invoice blocks calls.'),
-  MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'Largest request body; otherwise 413.'),
+  MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 32 * 1024 * 1024, 'Largest request body; otherwise 413.'),
   LARGE_BODIES_MB: whole(
     16,
     1_048_576,

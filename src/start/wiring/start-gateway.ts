@@ -135,7 +135,7 @@ async function openGatewayParts(
     scanLargeBody: openLargeBodies(opening),
     largeBodiesBytes: configuration.largeBytes.bodies,
     largeAnswersBytes: configuration.largeBytes.answers,
-    consoleOrigin: new URL(consoleUrl(configuration)).origin,
+    origins: [new URL(consoleUrl(configuration)).origin, ...configuration.corsOrigins],
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
 }
