@@ -133,8 +133,8 @@ export function createGateway(given: GatewayParts): Gateway {
     const address = parts.clientAddress(request, connection.peerAddress);
     const counted = await parts.limits.countAddress(address);
     if (counted.outcome === 'admitted') return crossOrigin.preflight(request);
-    const refusal = { name: 'rateLimited', retryAfterMs: counted.retryAfterMs } as const;
-    countUnknown(parts, address, refusal);
+    const refusal = { name: 'addressLimited', retryAfterMs: counted.retryAfterMs } as const;
+    noteRefusal(parts, address, refusal, null);
     return refusalResponse(refusal, {});
   }
 }

@@ -47,6 +47,51 @@ test('G-16 neither body, stream, error nor header of an answer names the provide
   }
 });
 
+const TOLD = `The model ${PROVIDER_MODEL} of org-abcdefghijklmnop0123 is overloaded.`;
+const FAULT = { code: 'server_error', message: TOLD };
+const failedResponse = (more: object) => ({
+  ...{ id: 'resp_1', object: 'response', model: PROVIDER_MODEL, output: [], error: FAULT },
+  ...{ usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 }, ...more },
+});
+const named = (event: { readonly type: string }) =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+test.each([
+  ['responses', failedResponse({ status: 'failed' })],
+  [
+    'responses',
+    failedResponse({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
+  ],
+  ['responses', failedResponse({ error: null, output: [{ type: 'mcp_call', error: TOLD }] })],
+  ['responses', named({ type: 'response.failed', response: failedResponse({}) } as never)],
+  ['responses', named({ type: 'response.incomplete', response: failedResponse({}) } as never)],
+  ['responses', named({ type: 'error', ...FAULT } as never)],
+  ['chat/completions', chatAnswer({ choices: [{ index: 0, error: FAULT, finish_reason: 'error' }] })],
+  [
+    'chat/completions',
+    `data: ${JSON.stringify({ choices: [{ delta: {}, error: FAULT }] })}\n\n${usageChunk}${done}`,
+  ],
+  ['chat/completions', `data: ${JSON.stringify({ error: FAULT })}\n\n`],
+  ['messages', named({ type: 'error', error: { type: 'overloaded_error', message: TOLD } } as never)],
+])(
+  'G-16 an error inside of an answer with status 200 does not name the provider: /%s',
+  async (path, script) => {
+    const { rawKey } = await gateway.mint();
+    gateway.upstream.answer(() => (typeof script === 'string' ? streamOf(script) : Response.json(script)));
+    const facts = path === 'messages' ? { provider: 'anthropic' } : { responses: true };
+    await gateway.aimAtProvider('svc/chat-default', facts, gateway.upstream);
+    const answer = await post(`${gateway.url}/${path}`, rawKey, {
+      ...{ model: 'svc/chat-default', max_tokens: 5, stream: typeof script === 'string' },
+      ...(path === 'responses' ? { input: 'Hi' } : { messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    const text = await answer.text();
+    expect(text).toMatch(/error/);
+    expect(text).not.toContain(PROVIDER_MODEL);
+    expect(text).not.toContain('org-abcdefghijklmnop0123');
+    await gateway.aimAt('svc/chat-default', gateway.upstream);
+  },
+);
+
 test('what a provider charges is in answers only for calls with the company’s own key', async () => {
   const { rawKey } = await gateway.mint();
   const paid = { cost: 0.25, cost_details: { upstream_inference_cost: 0.2 }, is_byok: false };

@@ -277,6 +277,18 @@ describe('routes of the other wires', () => {
   });
 });
 
+test.each(['/parse/cv', '/parse/jd', '/mcp'])(
+  'G-26 a call without its scope is told which one: %s',
+  async (path) => {
+    const { rawKey } = await gateway.mint({ scopes: ['inference:chat'] });
+    const params = { name: 'parse_cv', arguments: { text: 'x' } };
+    const body = path === '/mcp' ? { jsonrpc: '2.0', id: 1, method: 'tools/call', params } : { text: 'x' };
+    const said = await refusalOf(post(`${gateway.url}${path}`, rawKey, body));
+    expect(said).toMatchObject({ status: 403, code: 'LLM_SCOPE_DENIED' });
+    expect(said.message).toContain('inference:parse');
+  },
+);
+
 describe('the order of refusals', () => {
   const overdue = useResource(() => openGateway({ billingMode: 'POSTPAID', balanceMicro: 0n }));
 

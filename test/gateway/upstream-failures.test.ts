@@ -50,12 +50,22 @@ describe('G-36 errors of an upstream', () => {
       gateway.upstream.answer(() =>
         Response.json({ error: { message: 'secret provider words' } }, { status }),
       );
-      const { status: answered, body: answer } = await call();
+      const { status: answered, body: answer, headers } = await call();
       expect(answered).toBe(503);
+      expect(headers.get('x-should-retry')).toBe(advice.startsWith('Retry') ? null : 'false');
       expect(answer.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
       expect(answer.error.message).toContain(advice);
       expect(JSON.stringify(answer)).not.toContain('secret');
     }
+  });
+
+  test('a model without a provider is 503, which says who has to act and that no retry helps', async () => {
+    await gateway.aimAt('svc/chat-default');
+    const { status, body: answer, headers } = await call();
+    expect([status, headers.get('x-should-retry')]).toEqual([503, 'false']);
+    expect(answer.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+    expect(answer.error.message).toContain('The operator of the gateway has to add one');
+    await gateway.aimAt('svc/chat-default', gateway.upstream);
   });
 
   test.each([

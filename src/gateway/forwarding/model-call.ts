@@ -34,7 +34,13 @@ import {
   type ModelCallContext,
   refusalReason,
 } from './end-call.ts';
-import { passedOn, refusalInAnswer, silentFor, unavailable } from './provider-errors.ts';
+import {
+  passedOn,
+  refusalInAnswer,
+  silentFor,
+  unavailable,
+  withoutProviderNames,
+} from './provider-errors.ts';
 import { responseRecord } from './record-response.ts';
 
 export interface ModelCallParts extends TryTargetsParts, AnswerParts {
@@ -292,7 +298,9 @@ async function answerGathered(answering: Answering, share: MemoryShare): Promise
     return refuse(call, context, TOO_MUCH[outcome] ?? { name: 'unavailable' });
   }
   const isEmbedding = call.route.endpoint === 'embeddings';
-  const rules = isEmbedding ? { hidesCosts: answering.hidesCosts, isEmbedding } : answering;
+  const withoutNames = (text: string) => withoutProviderNames(text, target, call.alias.alias);
+  const { hidesCosts, reasoning } = answering;
+  const rules = isEmbedding ? { hidesCosts, isEmbedding } : { hidesCosts, reasoning, withoutNames };
   const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire, rules);
   if (!read.isJsonObject || read.isError) {
     const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';

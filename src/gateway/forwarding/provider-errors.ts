@@ -53,12 +53,9 @@ export function unavailable(
   if (tried.outcome === 'failed' && tried.limitMs !== null && retryAfterMs === null) {
     return timedOut(`The model did not begin to answer within ${secondsOf(tried.limitMs)}`);
   }
-  const isRefused = tried.outcome === 'failed' && tried.cause === 'refused';
-  return {
-    name: 'unavailable',
-    ...(isRefused ? { message: REFUSED_BY_PROVIDER } : {}),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
-  };
+  if (tried.outcome === 'failed' && tried.cause === 'refused') return REFUSED_BY_PROVIDER;
+  if (tried.outcome === 'not-tried' && retryAfterMs === null) return NO_TARGET;
+  return { name: 'unavailable', ...(retryAfterMs === null ? {} : { retryAfterMs }) };
 }
 
 /** The model was silent for as long as it may be, before or within an answer. */
@@ -78,8 +75,19 @@ function secondsOf(ms: number): string {
   return `${Math.round(ms) / 1_000} seconds`;
 }
 
-const REFUSED_BY_PROVIDER =
-  'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
+const REFUSED_BY_PROVIDER: Refusal = {
+  name: 'unavailable',
+  message:
+    'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.',
+  shouldRetry: false,
+};
+
+const NO_TARGET: Refusal = {
+  name: 'unavailable',
+  message:
+    'This model has no provider. The operator of the gateway has to add one, with “turnpike set-alias” or on the Models page of the console; retrying does not help until then.',
+  shouldRetry: false,
+};
 
 /** Short, because a descriptor is free again as soon as a call has ended, and another process may have some. */
 const NO_CONNECTION: Refusal = {
@@ -149,7 +157,7 @@ const ACCOUNT_ID = /\b(?:org[-_]|proj_)[A-Za-z0-9]{16,}\b/g;
  * Models are addressed by alias only (G-16): the provider's model name, its addresses and the operator's account do not reach
  * a client. Errors also link to the provider's other hosts, such as console.groq.com beside api.groq.com.
  */
-function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
+export function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
   const url = target.baseUrl === null ? null : URL.parse(target.baseUrl);
   let clean = text.replaceAll(target.model, alias).replace(ACCOUNT_ID, '[redacted]');
   if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');

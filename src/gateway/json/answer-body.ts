@@ -23,7 +23,11 @@ interface AnswerRules {
   readonly reasoning?: ReasoningCount | undefined;
   /** Whether a total alone is the prompt. */
   readonly isEmbedding?: boolean;
+  /** What clients may read of a text of the provider; all of it if omitted. */
+  readonly withoutNames?: WithoutNames | undefined;
 }
+
+export type WithoutNames = (text: string) => string;
 
 /**
  * Reads an answer that is not streamed. Usage in an incomplete answer does not count. A byte order mark is removed: not
@@ -33,7 +37,7 @@ export function readWholeAnswer(
   answer: Uint8Array<ArrayBuffer>,
   alias: string,
   wire: ClientWire = 'completions',
-  { hidesCosts = false, reasoning, isEmbedding = false }: AnswerRules = {},
+  { hidesCosts = false, reasoning, isEmbedding = false, withoutNames }: AnswerRules = {},
 ): WholeAnswer {
   const bytes = answer[0] === BYTE_ORDER_MARK[0] ? withoutMark(answer) : answer;
   const fields = createAnswerFields(null, hidesCosts);
@@ -47,7 +51,7 @@ export function readWholeAnswer(
   }
   return {
     usage,
-    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, fields, alias),
+    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, fields, alias, withoutNames),
     // A failed response has `error` too; with usage it still counts as a response.
     isError: (wire !== 'responses' || usage === null) && isErrorAt(bytes, errorStart, errorEnd),
     isJsonObject: isWhole,
@@ -135,6 +139,28 @@ export function createRestampedBytes(alias: string): RestampedBytes {
   };
 }
 
+/**
+ * An error inside of an answer, without the names of the provider (G-16); null if it stays as it is. It is a failed response,
+ * or that of a choice or an item: an answer or a stream that is one error has been replaced by our envelope.
+ */
+export function cleanedError(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  withoutNames: WithoutNames | undefined,
+): Uint8Array | null {
+  if (withoutNames === undefined) return null;
+  const text = new TextDecoder().decode(bytes.subarray(start, end));
+  try {
+    const cleaned = JSON.stringify(JSON.parse(text), (_, value) =>
+      typeof value === 'string' ? withoutNames(value) : value,
+    );
+    return cleaned === JSON.stringify(JSON.parse(text)) ? null : new TextEncoder().encode(cleaned);
+  } catch {
+    return new TextEncoder().encode('null');
+  }
+}
+
 /** Whether it is the final chunk with usage and without choices, which some servers leave out instead of sending none. */
 export function isUsageChunkAt(bytes: Uint8Array, start: number, end: number): boolean {
   const chunk = jsonAt(bytes, start, end);
@@ -152,18 +178,25 @@ export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolea
 
 function restamped(
   bytes: Uint8Array<ArrayBuffer>,
-  { toRestamp, toRemove }: AnswerFields,
+  { toRestamp, toRemove, toClean }: AnswerFields,
   alias: string,
+  withoutNames: WithoutNames | undefined,
 ): Uint8Array<ArrayBuffer> {
   const output = createRestampedBytes(alias);
   let at = 0;
   let removed = 0;
+  let cleaned = 0;
   for (let next = 0; next < toRestamp.length; next += 2) {
     const start = toRestamp[next] as number;
+    const end = toRestamp[next + 1] as number;
     output.keep(bytes, at, start);
     if (start === toRemove[removed]) removed += 1;
-    else output.stamp();
-    at = toRestamp[next + 1] as number;
+    else if (start === toClean[cleaned]) {
+      cleaned += 1;
+      const error = cleanedError(bytes, start, end, withoutNames);
+      output.keep(error ?? bytes, error === null ? start : 0, error?.length ?? end);
+    } else output.stamp();
+    at = end;
   }
   output.keep(bytes, at, bytes.length);
   return output.take() as Uint8Array<ArrayBuffer>;

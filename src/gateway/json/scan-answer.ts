@@ -27,12 +27,14 @@ export interface AnswerFields {
   /** Whether it is one complete object, with nothing but white space around it. */
   isWhole: boolean;
   /**
-   * Positions of the values that name the provider, and of hidden costs with one of the commas around them: start, end,
-   * start, end … Every occurrence of a name counts.
+   * Positions of the values that name the provider, of hidden costs with one of the commas around them, and of errors: start,
+   * end, start, end … Every occurrence of a name counts.
    */
   readonly toRestamp: number[];
   /** The starts of those that are costs: they are removed. */
   readonly toRemove: number[];
+  /** The starts of those that are errors, whose texts may name the provider. */
+  readonly toClean: number[];
   /** The last top-level `usage` and the last `error` that are not null. 0 and 0 if there is none. */
   usageStart: number;
   usageEnd: number;
@@ -64,6 +66,7 @@ export function createAnswerFields(inner: InnerName | null = null, hidesCosts = 
     isWhole: false,
     toRestamp: [],
     toRemove: [],
+    toClean: [],
     usageStart: 0,
     usageEnd: 0,
     errorStart: 0,
@@ -88,6 +91,7 @@ export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields
   fields.isWhole = false;
   if (fields.toRestamp.length > 0) fields.toRestamp.length = 0;
   if (fields.toRemove.length > 0) fields.toRemove.length = 0;
+  if (fields.toClean.length > 0) fields.toClean.length = 0;
   fields.usageStart = fields.usageEnd = fields.errorStart = fields.errorEnd = 0;
   fields.hasInnerUsage = false;
   fields.contentBytes = 0;
@@ -168,6 +172,21 @@ function noteField(
   } else if (isName(bytes, nameStart, nameEnd, 'error')) {
     fields.errorStart = valueStart;
     fields.errorEnd = valueEnd;
+    noteError(fields, valueStart, valueEnd);
+  }
+}
+
+function noteError(fields: AnswerFields, start: number, end: number): void {
+  forgetErrorsIn(fields, start);
+  fields.toClean.push(start);
+  fields.toRestamp.push(start, end);
+}
+
+/** Those that were noted inside of the value at `start`, which has just ended. */
+function forgetErrorsIn({ toRestamp, toClean }: AnswerFields, start: number): void {
+  while ((toClean.at(-1) ?? -1) > start) {
+    toClean.length -= 1;
+    toRestamp.length -= 2;
   }
 }
 
@@ -216,6 +235,8 @@ function noteInnerField(
     fields.innerUsageStart = valueStart;
     fields.innerUsageEnd = valueEnd;
     if (fields.hidesCosts) noteCosts(bytes, valueStart, valueEnd, fields);
+  } else if (isName(bytes, nameStart, nameEnd, 'error') && bytes[valueStart] !== FIRST_OF_NULL) {
+    noteError(fields, valueStart, valueEnd);
   } else if (isName(bytes, nameStart, nameEnd, 'id') && bytes[valueStart] === QUOTE) {
     fields.innerIdStart = valueStart;
     fields.innerIdEnd = valueEnd;
@@ -229,13 +250,14 @@ const usageFields = createAnswerFields();
 /** Finds the costs in the `usage` object at bytes `start` to `end`. */
 function noteCosts(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void {
   if (!mayHaveCosts(bytes, start, end)) return;
+  forgetErrorsIn(fields, start);
   let at = spaceEnd(bytes, start + 1, end);
   let keptEnd = -1;
   while (bytes[start] === OPENING_BRACE && bytes[at] === QUOTE) {
     const nameStart = at;
     const nameEnd = closingQuote(bytes, at + 1, end) + 1;
     const valueStart = spaceEnd(bytes, spaceEnd(bytes, nameEnd, end) + 1, end);
-    const valueEnd = endOfValue(bytes, valueStart, end, usageFields);
+    const valueEnd = endOfValue(bytes, valueStart, end, usageFields, false);
     if (valueEnd === -1) return;
     at = spaceEnd(bytes, valueEnd, end);
     const isLast = bytes[at] !== COMMA;
@@ -276,14 +298,20 @@ function isCost(bytes: Uint8Array, start: number, end: number): boolean {
 const EITHER_BRACKET = 0x20;
 
 /** Returns the position after the value at `at`; -1 if it does not end. */
-function endOfValue(bytes: Uint8Array, at: number, end: number, fields: AnswerFields): number {
+function endOfValue(
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+  fields: AnswerFields,
+  notesErrors = true,
+): number {
   const first = bytes[at];
   if (first === QUOTE) {
     const last = closingQuote(bytes, at + 1, end);
     return last < end ? last + 1 : -1;
   }
   if (first !== undefined && (first | EITHER_BRACKET) === OPENING_BRACE) {
-    return endOfNested(bytes, at, end, fields);
+    return endOfNested(bytes, at, end, fields, notesErrors);
   }
   let after = at;
   while (after < end && isPartOfScalar(bytes[after] as number)) after += 1;
@@ -295,7 +323,13 @@ function isPartOfScalar(byte: number): boolean {
   return byte > QUOTE && byte !== COMMA && (byte | EITHER_BRACKET) !== CLOSING_BRACE;
 }
 
-function endOfNested(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): number {
+function endOfNested(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  fields: AnswerFields,
+  notesErrors: boolean,
+): number {
   let depth = 0;
   let at = start;
   let isContent = false;
@@ -304,7 +338,13 @@ function endOfNested(bytes: Uint8Array, start: number, end: number, fields: Answ
     if (byte === QUOTE) {
       const last = closingQuote(bytes, at + 1, end);
       if (last >= end) return -1;
-      const isInnerName = bytes[spaceEnd(bytes, last + 1, end)] === COLON;
+      const colon = spaceEnd(bytes, last + 1, end);
+      const isInnerName = bytes[colon] === COLON;
+      if (isInnerName && notesErrors && last - at === ERROR.length + 1 && matches(bytes, at + 1, ERROR)) {
+        at = innerErrorEnd(bytes, colon + 1, end, fields);
+        if (at === -1) return -1;
+        continue;
+      }
       if (isInnerName) isContent = noteInnerName(bytes, at + 1, last, fields);
       else if (isContent) fields.contentBytes += last - at - 1;
       at = last + 1;
@@ -323,6 +363,17 @@ function endOfNested(bytes: Uint8Array, start: number, end: number, fields: Answ
   return -1;
 }
 
+/** Of a choice or an item, for example. Not looked into, so that no depth of errors in errors is walked twice. */
+function innerErrorEnd(bytes: Uint8Array, afterColon: number, end: number, fields: AnswerFields): number {
+  const start = spaceEnd(bytes, afterColon, end);
+  const isText = bytes[start] === QUOTE;
+  if (!isText && bytes[start] !== OPENING_BRACE) return start;
+  const errorEnd = endOfValue(bytes, start, end, fields, false);
+  if (errorEnd !== -1) noteError(fields, start, errorEnd);
+  return errorEnd;
+}
+
+const ERROR = asBytes('error');
 const USAGE = asBytes('usage');
 const TEXT = asBytes('text');
 const CONTENT = asBytes('content');

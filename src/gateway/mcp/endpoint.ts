@@ -100,7 +100,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const address = parts.addressOf(arrived);
     const counted = await limits.countAddress(address);
     if (counted.outcome === 'refused') {
-      const key = keys.known(bearerToken(request) ?? '');
+      const key = keys.known(keyIn(request, false));
       return tooMany(arrived, address, counted.retryAfterMs, key);
     }
     if (request.method !== 'POST') return methodNotAllowed();

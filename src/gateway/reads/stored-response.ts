@@ -18,7 +18,7 @@ import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { NO_TIERS } from '../admission/tier-refusal.ts';
 import { countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
-import { refusalOfText } from '../forwarding/provider-errors.ts';
+import { refusalOfText, withoutProviderNames } from '../forwarding/provider-errors.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
 import { reportedTiers } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
@@ -168,7 +168,10 @@ async function readAtProvider(
   }
   if (!sent.isFine) return refused({ name: 'unavailable' });
   const hidesCosts = found.alias.ownKey === undefined;
-  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses', { hidesCosts });
+  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses', {
+    hidesCosts,
+    withoutNames: (text) => withoutProviderNames(text, found.target, stored.alias),
+  });
   if (!read.isJsonObject) return refused({ name: 'unavailable' });
   // Only reading the response itself is charged: its input is worth nothing without the answer.
   if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {

@@ -3,7 +3,7 @@ import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts'
 import { type BodyRead, STREAM_LIMITS } from '../../ports/model-upstream.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, failure, idleTimeoutOf, logSilence } from '../forwarding/end-call.ts';
-import { refusalInAnswer, silentFor } from '../forwarding/provider-errors.ts';
+import { refusalInAnswer, silentFor, withoutProviderNames } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
 import { createTierReader } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
@@ -292,11 +292,12 @@ export function answerStream(answering: Answering): Response {
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
 }
 
-function tapOptions({ parts, call, hidesCosts, reasoning }: Answering) {
+function tapOptions({ parts, call, target, hidesCosts, reasoning }: Answering) {
   const { wire } = call.route;
   return {
     ...{ wire, alias: call.alias.alias, maxEventBytes: STREAM_LIMITS.maxEventBytes, hidesCosts, reasoning },
     hasSeveral: call.fields.choices > 1 || call.fields.prompts > 1,
+    withoutNames: (text: string) => withoutProviderNames(text, target, call.alias.alias),
     ...(wire === 'completions' ? { usageChunk: usageChunkForm(parts.streamUsageChunk, call) } : {}),
     ...(wire === 'messages' ? { inputEstimate: estimateTokens(call.bytes.length, 0, 1) } : {}),
   };

@@ -1,5 +1,11 @@
 import type { ReasoningCount } from '../../ports/model-upstream.ts';
-import { createRestampedBytes, isErrorAt, isUsageChunkAt } from '../json/answer-body.ts';
+import {
+  cleanedError,
+  createRestampedBytes,
+  isErrorAt,
+  isUsageChunkAt,
+  type WithoutNames,
+} from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
 import type { TierReader } from '../json/reported-tiers.ts';
@@ -102,6 +108,8 @@ interface UsageTapOptions {
   readonly hidesCosts?: boolean;
   /** Only for chat completions. */
   readonly reasoning?: ReasoningCount | undefined;
+  /** What clients may read of a text of the provider; all of it if omitted. */
+  readonly withoutNames?: WithoutNames;
 }
 
 const COLON = 0x3a;
@@ -129,6 +137,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     hasSeveral = false,
     hidesCosts = false,
     reasoning,
+    withoutNames,
   } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
@@ -188,7 +197,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
   }
 
   function takeData(event: SseEvent, data: Extract<SseEventData, { kind: 'data' }>): boolean {
-    const { bytes, start, end, joinedFrom } = data;
+    const { bytes, start, end } = data;
     scanAnswer(bytes, start, end, fields);
     const { errorStart, errorEnd } = fields;
     if (errorEnd > 0 && isErrorAt(bytes, errorStart, errorEnd)) return breakByEvent(event);
@@ -207,7 +216,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     ) {
       wasDropped = usageChunk === 'hidden';
       if (usageChunk !== 'hidden') {
-        restamp(output, event, joinedFrom, 0, emptyChoiceIn(bytes, start, end, usageChunk));
+        restamp(output, event, data, 0, emptyChoiceIn(bytes, start, end, usageChunk));
       }
       return true;
     }
@@ -217,10 +226,10 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
       const change = isEstimated
         ? inputEstimateIn(bytes, innerUsageStart, innerUsageEnd, inputEstimate)
         : null;
-      restamp(output, event, joinedFrom, 0, change);
+      restamp(output, event, data, 0, change);
       return true;
     }
-    restamp(held, copyOf(event), joinedFrom, event.start);
+    restamp(held, copyOf(event), data, event.start);
     return fitsHeld(event.end - event.start);
   }
 
@@ -239,24 +248,32 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
   function restamp(
     into: typeof output,
     { source, start, end }: Pick<SseEvent, 'source' | 'start' | 'end'>,
-    joinedFrom: Extract<SseEventData, { kind: 'data' }>['joinedFrom'],
+    { bytes, joinedFrom }: Extract<SseEventData, { kind: 'data' }>,
     shift = 0,
     change: EventChange | null = null,
   ): void {
-    const { toRestamp, toRemove } = fields;
+    const { toRestamp, toRemove, toClean } = fields;
     if (change !== null) {
       const later = toRestamp.findIndex((at, index) => index % 2 === 0 && at > change.start);
       toRestamp.splice(later === -1 ? toRestamp.length : later, 0, change.start, change.end);
     }
     let at = start;
     let removed = 0;
+    let cleaned = 0;
     for (let next = 0; next < toRestamp.length; next += 2) {
       const from = toRestamp[next] as number;
-      into.keep(source, at, placeInEvent(joinedFrom, from) - shift);
+      const to = toRestamp[next + 1] as number;
+      const valueStart = placeInEvent(joinedFrom, from) - shift;
+      const valueEnd = placeInEvent(joinedFrom, to) - shift;
+      into.keep(source, at, valueStart);
       if (from === toRemove[removed]) removed += 1;
       else if (from === change?.start) into.keep(change.bytes, 0, change.bytes.length);
-      else into.stamp();
-      at = placeInEvent(joinedFrom, toRestamp[next + 1] as number) - shift;
+      else if (from === toClean[cleaned]) {
+        cleaned += 1;
+        const error = cleanedError(bytes, from, to, withoutNames);
+        into.keep(error ?? source, error === null ? valueStart : 0, error?.length ?? valueEnd);
+      } else into.stamp();
+      at = valueEnd;
     }
     into.keep(source, at, end);
   }
