@@ -61,10 +61,16 @@ type Summary = z.output<typeof operationsSummary>;
  * Prometheus. It is read-only: operators make changes in GraphQL, as users and with the audit log.
  */
 export function addOperations(app: ServiceApp, parts: OperationsParts): void {
-  const { internalTokens = [] } = parts;
-  if (internalTokens.length === 0) return;
-  app.use(OPERATIONS_PATH, internalAccess(internalTokens));
-  app.get(OPERATIONS_PATH, async (context) => context.json(await summaryOf(parts)));
+  if (isServed(parts)) app.get(OPERATIONS_PATH, async (context) => context.json(await summaryOf(parts)));
+}
+
+/** A request without a token is refused before its length is looked at. */
+export function guardOperations(app: ServiceApp, parts: Pick<OperationsParts, 'internalTokens'>): void {
+  if (isServed(parts)) app.use(OPERATIONS_PATH, internalAccess(parts.internalTokens ?? []));
+}
+
+function isServed({ internalTokens = [] }: Pick<OperationsParts, 'internalTokens'>): boolean {
+  return internalTokens.length > 0;
 }
 
 async function summaryOf(parts: OperationsParts): Promise<Summary> {

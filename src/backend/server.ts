@@ -13,7 +13,7 @@ import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
 import { createSchema } from './graphql/schema.ts';
 import { createLiveLogs, type LiveLogsParts } from './live-logs/live-logs.ts';
 import { addOidcSession, type OidcSessionParts } from './oidc-session.ts';
-import { addOperations, type OperationsParts } from './operations-summary.ts';
+import { addOperations, guardOperations, type OperationsParts } from './operations-summary.ts';
 import { addPaymentWebhook } from './payment-webhook.ts';
 import { createRequestLimits, type RequestLimitsParts } from './request-limits.ts';
 
@@ -43,7 +43,7 @@ interface Backend {
 
 /** The service of companies and super admins. */
 export function createBackend(parts: BackendParts): Backend {
-  const app = createServiceApp(parts);
+  const app = createServiceApp(parts, (guarded) => guardOperations(guarded, parts));
   const schema = countAnswers(createSchema());
   const requestLimits = createRequestLimits(parts);
   const graphqlParts = { ...parts, attempts: createAttempts(parts), requestLimits };

@@ -75,7 +75,12 @@ export interface SocketService {
 }
 
 type SocketAnswer =
-  | { readonly outcome: 'refused'; readonly response: Response }
+  | {
+      readonly outcome: 'refused';
+      readonly status: 403 | 503;
+      readonly message: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | {
       readonly outcome: 'accepted';
       /** The agreed subprotocol; null for none. */
@@ -157,7 +162,11 @@ export function listen(options: ListenOptions): Listening {
       const connection = new ServedConnection(self, arrived, unreadSeconds);
       if (options.sockets !== undefined && request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
         const answer = options.sockets.answer(request, connection);
-        if (answer !== null) return webSockets.upgrade(self, request, answer);
+        if (answer?.outcome === 'refused') return ownAnswers.refusedSocket(request, answer);
+        if (answer !== null) {
+          // The runtime expects undefined for a request that has become a socket.
+          return webSockets.upgrade(self, request, answer) ? undefined : ownAnswers.notUpgraded(request);
+        }
       }
       const answering = options.fetch(request, connection);
       return retiring || isShort() ? lastOnItsConnection(answering) : answering;
@@ -232,6 +241,12 @@ class ServedConnection implements Connection {
 const GOING_DOWN = 'This process is shutting down. Retry: another one will answer.';
 const WRONG_HOST = 'The Host header is empty, repeated or not a host name. Send exactly one.';
 
+const HALF_HANDSHAKE =
+  'The WebSocket handshake is incomplete. Send Connection: Upgrade, Sec-WebSocket-Key and Sec-WebSocket-Version: 13.';
+
+type RefusedSocket = Extract<SocketAnswer, { outcome: 'refused' }>;
+type AcceptedSocket = Extract<SocketAnswer, { outcome: 'accepted' }>;
+
 /** Answers of the server itself, with a request id like all others. */
 function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBody }: ListenOptions) {
   const requestIdOf = createRequestIds(secrets);
@@ -252,6 +267,13 @@ function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBod
     wrongHost(request: Request): Response {
       const envelope = errorEnvelope('invalid_request_error', WRONG_HOST);
       return answer(request, 400, envelope, { connection: 'close' });
+    },
+    refusedSocket(request: Request, { status, message, headers }: RefusedSocket): Response {
+      const type = status === 403 ? 'permission_error' : 'api_error';
+      return answer(request, status, errorEnvelope(type, message), headers);
+    },
+    notUpgraded: (request: Request) => {
+      return answer(request, 400, errorEnvelope('invalid_request_error', HALF_HANDSHAKE));
     },
     failed: () => answer(null, 500, errorEnvelope('api_error', 'Something went wrong on our side.')),
   };
@@ -278,8 +300,8 @@ function createHostCheck(): (host: string) => boolean {
 
 interface WebSockets {
   readonly handler: WebSocketHandler<SocketState>;
-  /** The runtime expects undefined for a request that has become a socket. */
-  upgrade(server: Server<SocketState>, request: Request, answer: SocketAnswer): Response | undefined;
+  /** Returns false if the request is no complete handshake. */
+  upgrade(server: Server<SocketState>, request: Request, answer: AcceptedSocket): boolean;
   closeAll(): void;
 }
 
@@ -360,11 +382,9 @@ function createWebSockets(clock: Clock): WebSockets {
       },
     },
     upgrade(server, request, answer) {
-      if (answer.outcome === 'refused') return answer.response;
       const data = { opened: answer.opened, events: null, waiting: null, hasAnswered: true };
       const headers = answer.protocol === null ? {} : { 'sec-websocket-protocol': answer.protocol };
-      if (server.upgrade(request, { data, headers })) return undefined;
-      return new Response('The WebSocket handshake is incomplete.', { status: 400 });
+      return server.upgrade(request, { data, headers });
     },
     closeAll() {
       for (const socket of sockets) socket.close(GOING_AWAY, 'Going away');

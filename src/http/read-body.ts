@@ -48,6 +48,11 @@ export const UNKNOWN_ENCODING =
 const MOST_INFLATION = 50;
 const ALWAYS_INFLATED_BYTES = 1024 * 1024;
 
+/** Whether a body is too large by its declared length. */
+export function isDeclaredTooLarge({ headers }: Request, maxBytes: number): boolean {
+  return Number(headers.get('content-length') ?? 0) > maxBytes;
+}
+
 /** What to say of a body that is `too-large`. */
 export function tooLargeMessage(request: Request, maxBytes: number): string {
   const tooLarge = `The body is larger than ${maxBytes} bytes`;

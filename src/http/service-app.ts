@@ -5,6 +5,7 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
 import type { Connection } from './listen.ts';
+import { isDeclaredTooLarge } from './read-body.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
 export interface ServiceVariables {
@@ -58,8 +59,7 @@ export function createServiceApp(
   });
   addGuards(app);
   app.use(async (context, next) => {
-    if (Number(context.req.raw.headers.get('content-length') ?? 0) > maxBodyBytes)
-      return tooLarge(maxBodyBytes);
+    if (isDeclaredTooLarge(context.req.raw, maxBodyBytes)) return tooLarge(maxBodyBytes);
     if (answerTimeoutMs === null) return await next();
     const late = Promise.withResolvers<'late'>();
     const timer = clock.after(answerTimeoutMs, () => late.resolve('late'));

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'bun:test';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { AI_SERVICE_ROUTES } from '../../src/ai-service/api-docs.ts';
 import { metricsAccess, type SecretsInUse } from '../../src/start/settings/secrets.ts';
 import { withMetrics } from '../../src/start/wiring/open-server.ts';
 import { openAiService, SERVICE, TOKEN } from '../ai-service/ai-service-under-test.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
 import { useResource } from '../setup/use-resource.ts';
 
+const PROCESS = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };
 const METRICS = 'a-metrics-token-of-some-length';
 
 function secretsWith(changes: Partial<SecretsInUse>): SecretsInUse {
@@ -37,11 +41,13 @@ describe('the token of the metrics collector', () => {
   test('is required by the gateway and the backend too', async () => {
     const passedOn = async () => new Response('passed on', { status: 404 });
     const answers = async (own: Partial<SecretsInUse>, token: string) => {
-      const opening = { ownSecrets: secretsWith(own), metrics: service.metrics };
+      const opening = { ...PROCESS, ownSecrets: secretsWith(own), metrics: service.metrics };
       const fetch = withMetrics(opening, passedOn);
       const headers = { authorization: `Bearer ${token}` };
       const connection = { peerAddress: '127.0.0.1' } as Parameters<typeof fetch>[1];
-      return (await fetch(new Request('http://gateway.test/metrics', { headers }), connection)).status;
+      const answer = await fetch(new Request('http://gateway.test/metrics', { headers }), connection);
+      if (answer.status !== 404) expect(answer.headers.get('x-request-id')).toStartWith('req_');
+      return answer.status;
     };
     expect(await answers({}, TOKEN)).toBe(200);
     expect(await answers({ metricsToken: METRICS }, METRICS)).toBe(200);

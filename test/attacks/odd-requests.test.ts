@@ -99,6 +99,53 @@ describe('a declared length far above the limit', () => {
   });
 });
 
+describe('a declared length above the limit, and another fault of the request', () => {
+  const sent = (path: string, headers: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: 99999999\r\n\r\n{`;
+
+  test('G-37 is 401 without a key, and then 413, before any 400', async () => {
+    const { rawKey } = await gateway.mint();
+    for (const path of ['chat/completions', 'messages', 'embeddings', 'parse/cv', 'mcp']) {
+      for (const more of ['Content-Type: text/plain\r\n', 'Idempotency-Key: \r\n']) {
+        const answers = [`Authorization: Bearer ${rawKey}\r\n`, ''].map((key) =>
+          exchange(gateway.url, sent(`/llm/v1/${path}`, more + key), '}'),
+        );
+        const statuses = (await Promise.all(answers)).map((answer) => parsed(answer).status);
+        expect([path, ...statuses]).toEqual([path, 413, 401]);
+      }
+    }
+  });
+});
+
+/** docs/errors.md lists these: they have neither the envelope nor a request id. */
+describe('what the runtime answers before any of our code', () => {
+  const get = (more: string) => `GET /llm/v1/models HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+  const post = (more: string) => `POST /llm/v1/models HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+
+  test.each([
+    ['no request line', 'hello\r\n\r\n', '400 Bad Request'],
+    ['TLS on the port of HTTP', '\x16\x03\x01\x02\x00\x01', '400 Bad Request'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '400 Bad Request'],
+    ['another version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n', '505 HTTP Version Not Supported'],
+    ['HTTP/1.1 without Host', 'GET / HTTP/1.1\r\n\r\n', '400 Bad Request'],
+    ['a header without a colon', get('bad\r\n'), '400 Bad Request'],
+    ['a control character in a header', get('a: b\x00c\r\n'), '400 Bad Request'],
+    ['headers above 16 KB', get(`a: ${'x'.repeat(17_000)}\r\n`), '431 Request Header Fields Too Large'],
+    ['more than 200 headers', get('a: b\r\n'.repeat(201)), '431 Request Header Fields Too Large'],
+    ['a length that is no number', post('Content-Length: abc\r\n'), '400 Bad Request'],
+    ['two lengths', post('Content-Length: 1\r\nContent-Length: 2\r\n'), '400 Bad Request'],
+    ['a length and chunks', post('Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'), '400 Bad Request'],
+    ['another transfer encoding', post('Transfer-Encoding: gzip\r\n'), '400 Bad Request'],
+  ])('%s', async (_, sent, status) => {
+    const answer = await exchange(gateway.url, sent);
+    expect(answer).toBe(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  });
+
+  test('a method that HTTP does not have closes the connection without an answer', async () => {
+    expect(await exchange(gateway.url, 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+  });
+});
+
 describe('a compressed body', () => {
   const call = JSON.stringify({ model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }] });
   const compressed = (text: string) =>

@@ -311,7 +311,12 @@ describe('a WebSocket on /graphql', () => {
           ...headers,
         },
       });
-    expect((await handshake({ origin: 'https://elsewhere.example' })).status).toBe(403);
+    const foreign = await handshake({ origin: 'https://elsewhere.example' });
+    expect(foreign.status).toBe(403);
+    expect(((await foreign.json()) as { error: object }).error).toMatchObject({ type: 'permission_error' });
+    const half = await handshake({ 'sec-websocket-version': '12', 'sec-websocket-key': '' });
+    expect([half.status, Object.keys((await half.json()) as object)]).toEqual([400, ['error']]);
+    for (const answer of [foreign, half]) expect(answer.headers.get('x-request-id')).toStartWith('req_');
     const own = rawSocket('graphql-transport-ws', { origin: 'https://console.example' });
     await own.send({ type: 'ping' });
     await own.has('pong');

@@ -173,15 +173,12 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
     answer(request, connection) {
       if (new URL(request.url).pathname !== PATH) return null;
       if (!isOwnOrigin(request, consoleOrigin)) {
-        return { outcome: 'refused', response: new Response('Not from this origin.', { status: 403 }) };
+        return { outcome: 'refused', status: 403, message: 'Pages of this origin may open no socket here.' };
       }
       const clientAddress = parts.clientAddress(request, connection.peerAddress);
       if (isFull(clientAddress)) {
-        const response = new Response('Too many sockets are open. Try again later.', {
-          status: 503,
-          headers: TRY_AGAIN,
-        });
-        return { outcome: 'refused', response };
+        const message = 'Too many sockets are open. Try again later.';
+        return { outcome: 'refused', status: 503, message, headers: TRY_AGAIN };
       }
       const offered = request.headers.get('sec-websocket-protocol') ?? '';
       // Without a common protocol the socket is opened and closed with 4406, which a browser can see.

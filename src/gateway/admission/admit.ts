@@ -15,6 +15,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
+import { isDeclaredTooLarge, tooLargeMessage } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
@@ -155,7 +156,7 @@ export type Admission =
   | Refused;
 
 /**
- * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 400, 413 or 503, model 403,
+ * All refusals of the gateway, in order (G-37): address 429, route 404, key 401, scope 403, body 413, 400 or 503, model 403,
  * overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. Every request counts against
  * its address; a refused one consumes nothing else. Invoices and balances do not block reads; their parameters are checked
  * like a body. An idempotency key is validated with the body (400), and its state is checked after the model (409); a repeat
@@ -180,6 +181,10 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     return await admitRead(parts, id, { route, key, url: request.url, wire });
   }
 
+  const { maxBytes } = parts.bodyBounds;
+  if (isDeclaredTooLarge(request, maxBytes)) {
+    return refuse({ name: 'tooLarge', message: tooLargeMessage(request, maxBytes) }, { route, key });
+  }
   const idempotencyKey = request.headers.get(IDEMPOTENCY_KEY_HEADER);
   if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
     return refuse(UNREADABLE_KEY, { route, key });

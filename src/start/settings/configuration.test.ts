@@ -90,7 +90,7 @@ describe('configuration', () => {
       ['https://a.example/app', 'without a path, such as https://a.example;'],
       ['https://a.example/', 'without a path, such as https://a.example;'],
       ['https://u:p@a.example', 'must be origins as browsers send them'],
-      ['https://*.example.org', 'must be'],
+      ['https://*.example.org', 'must name each host'],
       ['a.example', WITH_SCHEME],
       ['https://a.example,,', WITH_SCHEME],
     ] as const) {

@@ -199,6 +199,8 @@ function problemWithOrigin(text: string): string | null {
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     return 'must be * or origins that begin with https:// or http://, with commas between them';
   }
+  if (parsed.hostname.includes('*'))
+    return 'must name each host: * stands for all origins, not for a part of one';
   if (parsed.origin === text) return null;
   return `must be origins as browsers send them, without a path, such as ${parsed.origin}`;
 }

@@ -13,6 +13,7 @@ import {
 } from '../../http/listen.ts';
 import { createMetricsRoute } from '../../http/metrics.ts';
 import type { DocsFiles } from '../../http/openapi.ts';
+import { createServiceApp } from '../../http/service-app.ts';
 import type { Database } from '../../ports/database.ts';
 import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
@@ -128,18 +129,24 @@ function whyNotOpen(error: unknown, setting: string, port: number, host: string)
 
 /** Adds `/metrics` to a surface. All other requests are passed on unchanged, at the cost of checking the end of their URL. */
 export function withMetrics(
-  { ownSecrets, metrics }: Pick<ServiceOpening, 'ownSecrets' | 'metrics'>,
+  {
+    ownSecrets,
+    metrics,
+    ...parts
+  }: Pick<ServiceOpening, 'ownSecrets' | 'metrics' | 'clock' | 'log' | 'secrets'>,
   fetch: ListenOptions['fetch'],
 ): ListenOptions['fetch'] {
   const access = metricsAccess(ownSecrets);
   // Without a token, metrics are not served. Only the AI service refuses to start without one.
   if (access.tokens.length === 0) return fetch;
-  const route = createMetricsRoute({ access, collect: metrics.collect });
+  // Its bodies are not read.
+  const app = createServiceApp({ ...parts, maxBodyBytes: Number.MAX_SAFE_INTEGER, answerTimeoutMs: null });
+  app.route('/', createMetricsRoute({ access, collect: metrics.collect }));
   return (request, connection) => {
     if (!request.url.endsWith('/metrics') || new URL(request.url).pathname !== '/metrics') {
       return fetch(request, connection);
     }
-    return route.fetch(request);
+    return app.fetch(request, connection);
   };
 }
 
