@@ -27,10 +27,17 @@ const running = [...workloads, ...ofKind('Job')];
 const podOf = ({ spec }: Manifest) => spec.template.spec;
 const containerOf = (workload: Manifest): Container => podOf(workload).containers[0];
 
-/** What the container finds: the image's own, the settings, the secrets that it is given. */
+/** What Kubernetes adds for every Service of the namespace, unless the pod says otherwise. */
+function serviceLinks(workload: Manifest): Record<string, string> {
+  if (podOf(workload).enableServiceLinks === false) return {};
+  const names = ofKind('Service').map(({ metadata }) => metadata.name.toUpperCase().replaceAll('-', '_'));
+  return Object.fromEntries(names.map((name) => [`${name}_PORT`, 'tcp://10.0.0.1:80']));
+}
+
+/** What the container finds: the image's own, those of Services, the settings, the secrets that it is given. */
 function environmentOf(workload: Manifest): Record<string, string> {
   const { envFrom, env } = containerOf(workload);
-  const found: Record<string, string> = { ...imageEnvironment() };
+  const found: Record<string, string> = { ...imageEnvironment(), ...serviceLinks(workload) };
   for (const { configMapRef } of envFrom) Object.assign(found, named('ConfigMap', configMapRef.name).data);
   for (const { name, value } of env) found[name] = value ?? madeUp(name);
   return found;

@@ -28,6 +28,7 @@ interface Pod {
   readonly containers: readonly [Container];
   readonly securityContext: object;
   readonly automountServiceAccountToken: boolean;
+  readonly enableServiceLinks?: boolean;
   readonly terminationGracePeriodSeconds: number;
   readonly volumes: readonly object[];
 }

@@ -190,10 +190,28 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   };
 }
 
+/** What Kubernetes sets in each container for the Services of its namespace, as Docker did for linked containers. */
+const SERVICE_LINK = /^(?:tcp|udp|sctp):\/\/[\w.:[\]-]+$/i;
+
+function serviceLinkProblem(name: string, given: string): string {
+  const service = name
+    .replace(/_PORT(?:_.*)?$/, '')
+    .toLowerCase()
+    .replaceAll('_', '-');
+  return (
+    `is ${JSON.stringify(given.slice(0, 80))}, which Kubernetes sets for a Service named ${service}: ` +
+    'set enableServiceLinks: false in the spec of the pod, or give the Service another name'
+  );
+}
+
 function readSettings(environment: Environment, problems: string[]): SettingValues | null {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(SETTINGS)) {
     const given = environment[name]?.trim();
+    if (given !== undefined && SERVICE_LINK.test(given)) {
+      problems.push(`${name} ${serviceLinkProblem(name, given)}`);
+      continue;
+    }
     const read = setting.schema.safeParse(given === '' ? undefined : given);
     if (read.success) {
       values[name] = read.data;
