@@ -138,15 +138,26 @@ describe('models and targets', () => {
       expect(failed.lines[1]).toContain('Nothing was saved');
       expect((await readCatalogue(database)).targets).toEqual([]);
       const saved = await typed(setAliasCommand, ...words, '--no-test');
-      expect(saved).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
+      const untested = 'No test call was made: a wrong key or address shows only when a client calls it.';
+      expect(saved).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`, untested] });
       expect(sent).toHaveLength(1);
       expect((await readCatalogue(database)).targets).toMatchObject([{ provider: 'vllm', responses: true }]);
+    });
+
+    test('with an address: it is tested too, so that a wrong key is not saved', async () => {
+      status = 401;
+      const words = [ALIAS, URL, 'm', '--key-file', await fileWith('sk-wrong')];
+      const failed = await typed(setAliasCommand, ...words);
+      expect([failed.exitCode, failed.lines[0]]).toEqual([EXIT_FAILED, expect.stringContaining('status 401')]);
+      expect((await readCatalogue(database)).targets).toEqual([]);
+      expect((await typed(setAliasCommand, ...words, '--no-test')).exitCode).toBe(EXIT_OK);
     });
 
     test('adds a target, and returns an alias to the embedded models', async () => {
       await typed(setAliasCommand, ALIAS, URL, 'one');
       const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
-      expect(added).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} has one more target`] });
+      const called = `Test call to ${URL}: two answered. (0 ms)`;
+      expect(added).toEqual({ exitCode: EXIT_OK, lines: [called, `${ALIAS} has one more target`] });
       expect((await readCatalogue(database)).targets.map(({ model }) => model)).toEqual(['one', 'two']);
       expect((await typed(setAliasCommand, ALIAS, '--embedded')).exitCode).toBe(EXIT_OK);
       expect((await readCatalogue(database)).targets).toEqual([]);

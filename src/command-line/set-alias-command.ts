@@ -138,9 +138,12 @@ export const setAliasCommand: Command = {
       return EXIT_FAILED;
     }
     terminal.print(`${alias} ${known.isNew ? 'is added' : isOne ? 'has one more target' : 'is changed'}`);
+    if (target != null && !change.isTested) terminal.print(NOT_TESTED);
     return EXIT_OK;
   },
 };
+
+const NOT_TESTED = 'No test call was made: a wrong key or address shows only when a client calls it.';
 
 /**
  * Prints the figures of the target from the catalogue of well-known models. With --suggested, they replace missing

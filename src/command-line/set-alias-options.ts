@@ -9,7 +9,7 @@ import { readOptions } from './command.ts';
 export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
     [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--idle-timeout-ms N]
     [--max-in-flight N] [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test] [--suggested]
-  or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add]
+  or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add] [--no-test]
   or: turnpike set-alias ALIAS --embedded
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
@@ -22,7 +22,7 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   million tokens. A name that was retired is in use again with the same kind.
   NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
   With --suggested the context length and the maximum output are those of the catalogue of well-known models (turnpike models).
-  With --provider one test call is made, and nothing is saved where it fails; --no-test saves without it.`;
+  One test call is made to a new target, and nothing is saved where it fails; --no-test saves without it.`;
 
 export interface ToolChange {
   readonly alias: string;
@@ -68,7 +68,7 @@ export function readAliasChange(words: readonly string[]): AliasChange | ToolCha
   if (isByProvider ? rest.length > 0 || values.model === undefined : rest.length !== 2) return null;
   const target = readTarget(values, rest, keyFile);
   if (typeof target === 'string') return target;
-  const isTested = isByProvider && values['no-test'] !== true;
+  const isTested = values['no-test'] !== true;
   return { ...plain, target, isAdded: values.add === true, isTested, isSuggested: values.suggested === true };
 }
 
