@@ -88,6 +88,48 @@ function gatewayChecks(base: string): readonly Check[] {
   ];
 }
 
+interface ModelCall {
+  readonly apiKey: string;
+  readonly model: string | null;
+  /** With the time limit of a call. */
+  readonly askModel: Ask;
+}
+
+/** One small call, through the key, the price of the model, the provider's key and the provider. */
+export function modelCallCheck(base: string, { apiKey, model, askModel }: ModelCall): Check {
+  return checker('gateway', base)('model call', '/chat/completions', async (ask, url) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const named = model ?? usualModel(jsonOf((await ask(`${base}/models`, { headers })).text));
+    const body = { model: named, messages: [{ role: 'user', content: 'ping' }], max_tokens: 16 };
+    const request = jsonBody(body);
+    const answer = await askModel(url, { ...request, headers: { ...request.headers, ...headers } });
+    if (answer.response.status === 200 && Array.isArray(at(jsonOf(answer.text), 'choices'))) {
+      return ok(`${named} answered.`);
+    }
+    const id = answer.response.headers.get('x-request-id');
+    return fail(
+      `A call to ${named} failed. ${unexpected(answer).message} ${adviceFor(answer.response.status)}` +
+        (id === null ? '' : ` Its request id is ${id}.`),
+    );
+  });
+}
+
+const DEFAULT_CHAT = /\/chat-default$/;
+
+/** The default one, or any other that the key may use. Without one the call itself says what is wrong with the key. */
+function usualModel(list: unknown): string {
+  const data = at(list, 'data');
+  const ids = Array.isArray(data) ? data.map((one) => String(at(one, 'id'))) : [];
+  return ids.find((id) => DEFAULT_CHAT.test(id)) ?? ids[0] ?? 'svc/chat-default';
+}
+
+function adviceFor(status: number): string {
+  if (status === 401) return 'Give a live API key of a company with --key-file.';
+  if (status === 402) return 'Give the company credits, or use the key of another one.';
+  if (status === 400 || status === 403) return 'Name a chat model that the key may use with --model.';
+  return "Look at the gateway's log: a provider's key that does not open needs the right MASTER_KEY, and a provider that refuses its key another one (turnpike set-alias).";
+}
+
 function aiChecks(base: string): readonly Check[] {
   const check = checker('ai', base);
   return [
@@ -211,7 +253,7 @@ export async function gatewayOf(backend: string, ask: Ask): Promise<string | nul
   return url === null || url.port === '0' ? null : url.href.replace(/\/+$/, '');
 }
 
-function jsonBody(body: unknown): RequestInit {
+function jsonBody(body: unknown) {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 

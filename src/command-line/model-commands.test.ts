@@ -148,7 +148,10 @@ describe('models and targets', () => {
       status = 401;
       const words = [ALIAS, URL, 'm', '--key-file', await fileWith('sk-wrong')];
       const failed = await typed(setAliasCommand, ...words);
-      expect([failed.exitCode, failed.lines[0]]).toEqual([EXIT_FAILED, expect.stringContaining('status 401')]);
+      expect([failed.exitCode, failed.lines[0]]).toEqual([
+        EXIT_FAILED,
+        expect.stringContaining('status 401'),
+      ]);
       expect((await readCatalogue(database)).targets).toEqual([]);
       expect((await typed(setAliasCommand, ...words, '--no-test')).exitCode).toBe(EXIT_OK);
     });

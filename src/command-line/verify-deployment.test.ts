@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { verifyDeployment } from './verify-deployment.ts';
@@ -12,7 +15,7 @@ const A = 'http://a:3';
 
 interface Run {
   readonly words?: readonly string[];
-  readonly answer: (url: string, attempt: number) => ReturnType<Answer>;
+  readonly answer: (url: string, attempt: number, init: RequestInit) => ReturnType<Answer>;
   readonly known?: boolean;
 }
 
@@ -20,12 +23,12 @@ interface Run {
 async function verify(url: string, { words = [], answer, known = true }: Run) {
   const clock = createManualClock(start);
   const asked: { url: string; at: number }[] = [];
-  const command = verifyDeployment(async (address, { signal }) => {
+  const command = verifyDeployment(async (address, { signal, ...init }) => {
     asked.push({ url: address, at: clock.now() - start });
     const aborted = new Promise<never>((_, reject) =>
       signal.addEventListener('abort', () => reject(signal.reason)),
     );
-    return await Promise.race([answer(address, asked.length), aborted]);
+    return await Promise.race([answer(address, asked.length, init), aborted]);
   });
   const [printed, complained]: [string[], string[]] = [[], []];
   const terminal = {
@@ -101,6 +104,65 @@ const unavailable = () => Promise.reject(new Error('refused'));
 const isHealth = ({ url }: { url: string }) => url === `${B}/health`;
 
 describe('P-6 turnpike verify-deployment', () => {
+  describe('with an API key', () => {
+    const keyFile = join(mkdtempSync(join(tmpdir(), 'verify-')), 'key');
+    writeFileSync(keyFile, 'tp_live_secret\n');
+    const words = ['--key-file', keyFile];
+    const models = ['acme/chat-cheap', 'acme/chat-default'].map((id) => ({ id }));
+    const called: unknown[] = [];
+    /** As a gateway whose calls end with `answered`. */
+    const calling = (answered: () => Response) => async (url: string, _: number, init: RequestInit) => {
+      const isKnown = new Headers(init.headers).get('authorization') === 'Bearer tp_live_secret';
+      if (url === `${G}/llm/v1/models` && isKnown) return json({ data: models });
+      if (url !== `${G}/llm/v1/chat/completions`) return await deployment()(url);
+      if (isKnown) called.push(JSON.parse(String(init.body)));
+      return answered();
+    };
+
+    test('makes one small call to a model that the key may use', async () => {
+      const answered = () => json({ choices: [{}] });
+      const { exitCode, printed } = await verify(B, { words, answer: calling(answered) });
+      expect([exitCode, printed.at(-1)]).toEqual([0, '14 checks passed']);
+      expect(called.splice(0)).toEqual([
+        { model: 'acme/chat-default', messages: [{ role: 'user', content: 'ping' }], max_tokens: 16 },
+      ]);
+      await verify(B, { words: [...words, '--model', 'acme/fast'], answer: calling(answered) });
+      expect(called.splice(0)).toMatchObject([{ model: 'acme/fast' }]);
+    });
+
+    test('fails where the call fails, and says what to do', async () => {
+      const cases = [
+        [503, 'MASTER_KEY'],
+        [401, '--key-file'],
+        [402, 'credits'],
+        [403, '--model'],
+      ] as const;
+      for (const [status, advice] of cases) {
+        const body = { error: { message: 'no target' } };
+        const headers = { 'x-request-id': 'req-1' };
+        const answer = calling(() => Response.json(body, { status, headers }));
+        const { exitCode, complained } = await verify(B, { words, answer });
+        expect(exitCode).toBe(1);
+        expect(complained[0]).toStartWith('gateway, model call: A call to acme/chat-default failed.');
+        for (const part of [String(status), 'no target', advice, 'req-1'])
+          expect(complained[0]).toContain(part);
+        expect(complained.join()).not.toContain('tp_live_secret');
+      }
+    });
+
+    test('a file that cannot be read is reported, and without one it says that no call was made', async () => {
+      const missing = await verify(B, { words: ['--key-file', '/nowhere'], answer: deployment() });
+      expect([missing.exitCode, missing.complained]).toEqual([
+        1,
+        ['--key-file: /nowhere cannot be read, or is empty'],
+      ]);
+      const { exitCode, printed } = await verify(B, { answer: deployment() });
+      expect(exitCode).toBe(0);
+      expect(printed.join('\n')).toContain('skipped gateway     model call: No call was made');
+      expect((await verify(B, { words: ['--model', 'x'], answer: deployment() })).exitCode).toBe(2);
+    });
+  });
+
   test('P-6 succeeds at the first healthy response, and checks every service', async () => {
     const { exitCode, asked, printed, complained } = await verify(B, { answer: deployment() });
     expect([exitCode, complained]).toEqual([0, []]);

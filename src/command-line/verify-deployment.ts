@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Clock } from '../ports/clock.ts';
 import {
   type Command,
@@ -16,6 +17,7 @@ import {
   type DeploymentAddresses,
   type Fetch,
   gatewayOf,
+  modelCallCheck,
   type ServiceName,
   servicesAt,
 } from './deployment-checks.ts';
@@ -26,6 +28,9 @@ const INTERVAL_MS = 3_000;
 const TOTAL_MS = 60_000;
 /** Failed checks are repeated once the services answer, because workers start after their service. */
 const CHECK_ATTEMPTS = 3;
+/** A provider may think before its first word. */
+const CALL_MS = 60_000;
+const MOST_KEY_CHARACTERS = 1_000;
 
 const SERVICES = ['backend', 'gateway', 'ai'] as const;
 const TITLES: Readonly<Record<ServiceName, string>> = {
@@ -36,6 +41,10 @@ interface VerifyOptions {
   readonly url: string;
   readonly given: Partial<Record<ServiceName, string>>;
   readonly json: boolean;
+  /** A file with an API key, for a real call; null makes none. */
+  readonly keyFile: string | null;
+  /** The model of that call; null is one that the key may use. */
+  readonly model: string | null;
 }
 
 interface Verification {
@@ -48,26 +57,29 @@ interface Verification {
 export function verifyDeployment(fetchAnswer: Fetch = fetch): Command {
   const command: Command = {
     name: 'verify-deployment',
-    usage: 'URL [--gateway URL] [--ai URL] [--backend URL] [--json]',
-    summary: `Waits until URL/health answers (${ATTEMPTS} attempts, ${INTERVAL_MS / 1000} s apart), then checks every service.`,
+    usage: 'URL [--gateway URL] [--ai URL] [--backend URL] [--key-file PATH [--model ALIAS]] [--json]',
+    summary: `Waits until URL/health answers (${ATTEMPTS} attempts, ${INTERVAL_MS / 1000} s apart), then checks every service. With an API key it makes one small call.`,
     works: 'alone',
     async run(context, words) {
       const options = readWords(words);
       const { terminal, clock } = context;
       if (options === null) return complainOfUsage(terminal, command);
       const show = options.json ? () => {} : terminal.print;
+      const apiKey = options.keyFile === null ? null : readKey(options.keyFile);
+      if (apiKey === '') {
+        terminal.complain(`--key-file: ${options.keyFile} cannot be read, or is empty`);
+        return EXIT_FAILED;
+      }
       const ask = createAsk(fetchAnswer, clock);
-      const verified = await verify(options, { context, fetchAnswer, ask, show });
+      const verified = await verify(options, { context, fetchAnswer, ask, show, apiKey });
       if (options.json) terminal.print(JSON.stringify(verified, null, 2));
       const failed = verified.checks.filter(({ status }) => status === 'fail');
       for (const { service, check, url, message } of options.json ? [] : failed) {
         terminal.complain(`${TITLES[service]}, ${check}: ${message} (${url})`);
       }
-      if (verified.ok) {
-        const checked = verified.checks.filter(({ status }) => status !== 'skipped').length;
-        show(`${checked} checks passed`);
-      } else if (!options.json)
-        terminal.complain(`${failed.length} of ${verified.checks.length} checks failed`);
+      const checked = verified.checks.filter(({ status }) => status !== 'skipped').length;
+      if (verified.ok) show(`${checked} checks passed`);
+      else if (!options.json) terminal.complain(`${failed.length} of ${checked} checks failed`);
       return verified.ok ? EXIT_OK : EXIT_FAILED;
     },
   };
@@ -79,10 +91,11 @@ interface Verifying {
   readonly fetchAnswer: Fetch;
   readonly ask: Ask;
   readonly show: (line: string) => void;
+  readonly apiKey: string | null;
 }
 
 async function verify(options: VerifyOptions, parts: Verifying): Promise<Verification> {
-  const { context, fetchAnswer, ask, show } = parts;
+  const { context, fetchAnswer, ask, show, apiKey } = parts;
   const { clock } = context;
   const deadline = clock.now() + TOTAL_MS;
   const { url } = options;
@@ -103,8 +116,16 @@ async function verify(options: VerifyOptions, parts: Verifying): Promise<Verific
     return base === undefined ? [] : [`${base}/health`];
   });
   await Promise.all(others.map((health) => waitForHealth(health, { clock, fetchAnswer, show, deadline })));
-  const results = await runChecks(checksOf(addresses), ask, clock);
-  const checks = [...results, ...SERVICES.flatMap((service) => skipped(service, addresses[service]))];
+  const { gateway } = addresses;
+  const askModel = createAsk(fetchAnswer, clock, CALL_MS);
+  const call =
+    gateway === null || apiKey === null
+      ? []
+      : [modelCallCheck(gateway, { apiKey, model: options.model, askModel })];
+  const results = await runChecks([...checksOf(addresses), ...call], ask, clock);
+  const unmade = gateway === null || apiKey !== null ? [] : [noCall(gateway)];
+  const unknown = SERVICES.flatMap((service) => skipped(service, addresses[service]));
+  const checks = [...results, ...unmade, ...unknown];
   for (const result of checks) show(lineOf(result));
   return { url, ok: checks.every(({ status }) => status !== 'fail'), attempts: first.attempts, checks };
 }
@@ -157,6 +178,27 @@ function skipped(service: ServiceName, address: string | null): readonly CheckRe
   if (address !== null) return [];
   const message = `Its address is not known: pass --${service} URL.`;
   return [{ service, check: 'all', url: '', status: 'skipped', message }];
+}
+
+function noCall(gateway: string): CheckResult {
+  const message =
+    'No call was made, so that keys, prices and providers are not checked: pass --key-file PATH with an API key of a company.';
+  return {
+    service: 'gateway',
+    check: 'model call',
+    url: `${gateway}/chat/completions`,
+    status: 'skipped',
+    message,
+  };
+}
+
+/** Empty if there is none. */
+function readKey(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').slice(0, MOST_KEY_CHARACTERS).trim();
+  } catch {
+    return '';
+  }
 }
 
 function lineOf({ service, check, status, message }: CheckResult): string {
@@ -216,6 +258,8 @@ const OPTIONS = {
   backend: { type: 'string' },
   gateway: { type: 'string' },
   ai: { type: 'string' },
+  'key-file': { type: 'string' },
+  model: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
 
@@ -223,11 +267,12 @@ const OPTIONS = {
 function readWords(words: readonly string[]): VerifyOptions | null {
   const typed = readOptions(words, OPTIONS, 1);
   if (typed === null) return null;
-  const { json = false, ...named } = typed.values;
+  const { json = false, 'key-file': keyFile = null, model = null, ...named } = typed.values;
+  if (model !== null && keyFile === null) return null;
   const [url] = typed.positionals.map(baseOf);
   const given = Object.entries(named).map(([name, word]) => [name, baseOf(word)] as const);
   if (url == null || given.some(([, base]) => base === null)) return null;
-  return { url, given: Object.fromEntries(given), json };
+  return { url, given: Object.fromEntries(given), json, keyFile, model };
 }
 
 /** The base address of a service, given as such or as one of its routes. */
