@@ -1,5 +1,11 @@
-import { databaseFailure, reasonOfSqlState } from '../../src/adapters/database/failure.ts';
-import type { Database, SqlValue, Statements, Transaction } from '../../src/ports/database.ts';
+import { databaseFailure } from '../../src/adapters/database/failure.ts';
+import {
+  type Database,
+  reasonOfSqlState,
+  type SqlValue,
+  type Statements,
+  type Transaction,
+} from '../../src/ports/database.ts';
 import type { SeededRandom } from '../../test/doubles/seeded-random.ts';
 import type { Requests } from './requests.ts';
 import { NEVER, type Owner, type Scheduler } from './scheduler.ts';

@@ -1,3 +1,5 @@
+import { causeOfSqlState } from './sql-states.ts';
+
 /**
  * PostgreSQL: a server, or embedded in this process. The same SQL runs on both, so it is limited to PostgreSQL 15.
  *
@@ -26,12 +28,25 @@ export interface Statements {
   script(text: string): Promise<Row[]>;
 }
 
-interface QueryOptions {
+export interface QueryOptions {
   /**
    * The statement has no data in common with deferred writes, so it does not wait for them. For frequent statements: each
    * one that waits makes the groups of deferred writes smaller.
    */
   readonly isIndependent?: boolean;
+  /**
+   * Fails as soon as the server is known not to answer, and not at its own time-out: for what a request waits for, and
+   * that may be repeated.
+   */
+  readonly failsFast?: boolean;
+}
+
+/** The same statements, which all fail as soon as the server is known not to answer. */
+export function failingFast<Given extends Statements>(statements: Given): Given {
+  return {
+    ...statements,
+    query: (text, values, options) => statements.query(text, values, { ...options, failsFast: true }),
+  };
 }
 
 /** Using it after its `work` has ended fails. */
@@ -52,6 +67,8 @@ export interface Database extends Statements {
   /** `onReconnect` runs after every subscription, including the first: earlier notifications may be lost. */
   listen(channel: string, onMessage: (payload: string) => void, onReconnect: () => void): Promise<Listener>;
   pool(): PoolStatus;
+  /** Why the server refuses statements at the moment, such as a missing privilege; null if it refuses none. */
+  trouble?(): string | null;
   /** Only for an engine that runs in this process. */
   readonly deferred?: DeferredWrites;
   /** Waits for running statements up to a few seconds, then closes. */
@@ -84,8 +101,8 @@ export interface PoolStatus {
 }
 
 /**
- * The fields of every Error of a database. `unavailable`, `time-out` and `busy` say nothing about the statement itself.
- * After `unavailable` or `time-out` it is unknown whether a statement took effect.
+ * The fields of every Error of a database. `unavailable`, `time-out` and `busy` say nothing about the statement itself:
+ * `refused` is a fault of ours (sql-states.ts). After `unavailable` or `time-out` it is unknown whether a statement took effect.
  */
 export interface DatabaseFailure extends Error {
   readonly name: 'DatabaseFailure';
@@ -95,8 +112,25 @@ export interface DatabaseFailure extends Error {
   readonly constraint: string | null;
 }
 
+export function reasonOfSqlState(sqlState: string): DatabaseFailure['reason'] {
+  const cause = causeOfSqlState(sqlState);
+  if (cause === 'time-out') return 'time-out';
+  return cause === 'statement' ? 'refused' : 'unavailable';
+}
+
 /** Whether the database could not run a statement now, which says nothing about the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const { name, reason } = (error ?? {}) as Partial<DatabaseFailure>;
   return name === 'DatabaseFailure' && reason !== 'refused';
+}
+
+/**
+ * Whether the server answered with something that may hold for this statement only, so that others are worth trying. In
+ * an invalid state of the transaction (class 25) nothing else would succeed.
+ */
+export function isOfOneStatement(error: unknown): boolean {
+  const { name, sqlState } = (error ?? {}) as Partial<DatabaseFailure>;
+  if (name !== 'DatabaseFailure' || sqlState == null) return false;
+  const cause = causeOfSqlState(sqlState);
+  return cause === 'object' || (cause === 'statement' && !sqlState.startsWith('25'));
 }

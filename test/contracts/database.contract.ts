@@ -206,8 +206,10 @@ function failuresSayWhatTheyAre(given: () => Database): void {
     await given().query("insert into things (id, name) values (70, 'x') on conflict do nothing");
     const twice = await failureOf(given().query("insert into things (id, name) values (71, 'x')"));
     expect(twice).toMatchObject({ reason: 'refused', sqlState: '23505', constraint: 'things_name_key' });
-    const wrong = await failureOf(given().query('select no_such_column from things'));
-    expect(wrong).toMatchObject({ reason: 'refused', sqlState: '42703' });
+    const wrong = await failureOf(given().query('select from from things'));
+    expect(wrong).toMatchObject({ reason: 'refused', sqlState: '42601' });
+    const missing = await failureOf(given().query('select no_such_column from things'));
+    expect(missing).toMatchObject({ reason: 'unavailable', sqlState: '42703' });
     const broken = await failureOf(given().script('begin; select 1 / 0; commit'));
     expect(broken.sqlState).toBe('22012');
     expect(await given().query('select 1 as a')).toEqual([{ a: 1 }]);

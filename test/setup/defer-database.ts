@@ -9,11 +9,12 @@ export function deferDatabase(engine: Database['engine'], opened: () => Database
   };
   return {
     engine,
-    query: (text, values) => database().query(text, values),
+    query: (text, values, options) => database().query(text, values, options),
     script: (text) => database().script(text),
     transaction: (work, options) => database().transaction(work, options),
     listen: (channel, onMessage, onReconnect) => database().listen(channel, onMessage, onReconnect),
     pool: () => database().pool(),
+    trouble: () => database().trouble?.() ?? null,
     close: () => database().close(),
   };
 }

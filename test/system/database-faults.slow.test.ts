@@ -2,12 +2,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
-import { callMany, expectAllCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
+import {
+  callMany,
+  callOnce,
+  expectAllCharged,
+  keepCalling,
+  notWhole,
+  type SeenCall,
+} from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 
 const missing = givenDatabase() === null || givenRedis() === null;
 const CONNECTIONS = 20;
 const PASSWORD = 'before-the-rotation';
+const METRICS_TOKEN = 'metrics-token-of-this-test-0123456789';
 
 /**
  * Faults of a PostgreSQL that is up and answers: it refuses the gateway's login or its statements, for reasons that
@@ -35,7 +43,9 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     const address = new URL(world.environment.DATABASE_URL ?? '');
     address.username = role;
     address.password = PASSWORD;
-    gateway = await world.startGateway({ DATABASE_URL: address.href, COMMIT_DEADLINE_MS: '500' });
+    gateway = await world.startGateway({
+      ...{ DATABASE_URL: address.href, COMMIT_DEADLINE_MS: '500', METRICS_TOKEN },
+    });
     seen.push(...(await callMany(5, gateway.url, world.rawKey)));
   });
   afterAll(async () => {
@@ -80,8 +90,8 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     const load = keepCalling(CONNECTIONS, gateway.url, world.rawKey);
     try {
       await until(() => load.seen.length > CONNECTIONS);
-      await away();
       try {
+        await away();
         await until(() => times('the database is unavailable') > noticed && times(sqlState) > faults);
         const before = load.seen.length;
         await until(() => load.seen.length > before + CONNECTIONS * 5);
@@ -131,6 +141,66 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
         await operator.unsafe(`alter database ${name} reset default_transaction_read_only`);
         await cutConnections();
       },
+    );
+  });
+
+  /** Known keys go on, others cannot be verified, and health, readiness and the metric behind the alert say so. */
+  async function drill(sqlState: string, away: () => Promise<unknown>, back: () => Promise<unknown>) {
+    await until(async () => (await health()).database.status === 'up');
+    const stranger = await world.mint();
+    await loadThrough(
+      sqlState,
+      async () => {
+        await away();
+        await until(async () => (await health()).database.status !== 'up');
+        const { status, reason } = await callOnce(gateway.url, stranger);
+        expect([status, reason]).toEqual([503, expect.stringContaining('cannot be verified')]);
+        await until(async () => (await metrics()).includes('\nturnpike_database_up 0\n'));
+      },
+      back,
+    );
+    await until(async () => (await health()).status === 'ok');
+    await until(async () => (await metrics()).includes('\nturnpike_database_up 1\n'));
+  }
+  async function health() {
+    const response = await fetch(new URL('/health', gateway.url));
+    expect(response.status).toBe(200);
+    return await response.json();
+  }
+  async function metrics() {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+    return await (await fetch(new URL('/metrics', gateway.url), { headers })).text();
+  }
+
+  test('P-1 it accepts no connections (55000)', async () => {
+    const name = new URL(directUrl()).pathname.slice(1);
+    await drill(
+      '55000',
+      async () => {
+        await operator.unsafe(`alter database ${name} allow_connections false`);
+        await cutConnections();
+      },
+      () => operator.unsafe(`alter database ${name} allow_connections true`),
+    );
+  });
+
+  test('P-1 the right to connect was revoked (42501)', async () => {
+    const name = new URL(directUrl()).pathname.slice(1);
+    await drill(
+      '42501',
+      async () => {
+        await operator.unsafe(`revoke connect on database ${name} from public`);
+        await cutConnections();
+      },
+      () => operator.unsafe(`grant connect on database ${name} to public`),
+    );
+  });
+
+  test('P-1 the rights on the keys and on what charges calls were revoked (42501)', async () => {
+    await drill(
+      '42501',
+      () => operator.unsafe(`revoke select on api_keys from ${role}; revoke insert on calls from ${role}`),
+      () => operator.unsafe(`grant select on api_keys to ${role}; grant insert on calls to ${role}`),
     );
   });
 

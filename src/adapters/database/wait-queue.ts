@@ -1,3 +1,4 @@
+import type { DatabaseFailure } from '../../ports/database.ts';
 import { databaseFailure } from './failure.ts';
 
 /**
@@ -9,13 +10,15 @@ interface WaitQueue {
   enter(timeoutMs: number): Promise<() => void>;
   busy(): number;
   waiting(): number;
+  /** Rejects waiting requests, which were not sent. */
+  refuseWaiting(failure: DatabaseFailure): void;
   /** Rejects waiting and later requests. */
   close(): void;
 }
 
 interface Waiter {
   admit(): void;
-  refuse(): void;
+  refuse(failure: DatabaseFailure): void;
 }
 
 export function createWaitQueue(places: number, maxWaiting: number): WaitQueue {
@@ -48,18 +51,24 @@ export function createWaitQueue(places: number, maxWaiting: number): WaitQueue {
           busy += 1;
           resolve(leaver());
         },
-        refuse() {
+        refuse(failure) {
           clearTimeout(timer);
-          reject(databaseFailure('unavailable', 'the database is closed'));
+          reject(failure);
         },
       };
       line.add(waiter);
     });
   }
 
+  function refuseWaiting(failure: DatabaseFailure): void {
+    for (const waiter of line) waiter.refuse(failure);
+    line.clear();
+  }
+
   return {
+    refuseWaiting,
     enter(timeoutMs) {
-      if (closed) return Promise.reject(databaseFailure('unavailable', 'the database is closed'));
+      if (closed) return Promise.reject(closedFailure());
       if (busy < places && line.size === 0) {
         busy += 1;
         return Promise.resolve(leaver());
@@ -74,8 +83,11 @@ export function createWaitQueue(places: number, maxWaiting: number): WaitQueue {
     waiting: () => line.size,
     close() {
       closed = true;
-      for (const waiter of line) waiter.refuse();
-      line.clear();
+      refuseWaiting(closedFailure());
     },
   };
+}
+
+function closedFailure(): DatabaseFailure {
+  return databaseFailure('unavailable', 'the database is closed');
 }

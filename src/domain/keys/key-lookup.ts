@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import { isDatabaseUnavailable, type Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { type ApiKey, KEY_COLUMNS, type Scope } from './api-key.ts';
 
@@ -246,7 +246,7 @@ export async function findLiveKeys(
     );
     return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
   } catch (error) {
-    return { outcome: isUnavailable(error) ? 'unavailable' : 'broken', error };
+    return { outcome: isDatabaseUnavailable(error) ? 'unavailable' : 'broken', error };
   }
 }
 
@@ -296,9 +296,4 @@ function createStoreState(log: Log, clock: Clock) {
       note(found);
     },
   };
-}
-
-function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error) || error.name !== 'DatabaseFailure') return false;
-  return (error as DatabaseFailure).reason !== 'refused';
 }

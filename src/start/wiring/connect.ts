@@ -185,10 +185,12 @@ async function openDatabase(
     }).catch((error) => explainForeignFiles(configuration.dataDir, error));
   }
   const applicationName = `turnpike ${configuration.role}`;
-  return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
-    const problem = `DATABASE_URL: PostgreSQL at ${whereIs(postgres)} cannot be used: ${describe(error)}`;
-    throw new StartProblem(`${problem}${connectionAdvice(error)}`);
-  });
+  return await openPostgres({ ...bounds, ...postgres, applicationName, isWatched: true }).catch(
+    (error: unknown) => {
+      const problem = `DATABASE_URL: PostgreSQL at ${whereIs(postgres)} cannot be used: ${describe(error)}`;
+      throw new StartProblem(`${problem}${connectionAdvice(error)}`);
+    },
+  );
 }
 
 /** Advice by PostgreSQL error code, for connection errors whose message does not say what to do. */

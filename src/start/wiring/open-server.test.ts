@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-database.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import type { SecretsInUse } from '../settings/secrets.ts';
 import { checksOf } from './open-server.ts';
 
 const ADAPTERS = join(import.meta.dir, '../../adapters');
@@ -10,7 +11,8 @@ const database = useMemoryDatabase();
 
 test('P-1 a database that has become read-only is degraded, and up once it takes writes again', async () => {
   const clock = createManualClock();
-  const checks = checksOf({ database, clock, sharedState: createInProcessState({ clock }) });
+  const ownSecrets = { masterKey: null } as SecretsInUse;
+  const checks = checksOf({ database, clock, ownSecrets, sharedState: createInProcessState({ clock }) });
   const status = async () => (await checks()).database?.status;
   expect(await status()).toBe('up');
   await database.query('set default_transaction_read_only = on');

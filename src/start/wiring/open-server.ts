@@ -28,7 +28,12 @@ const CACHE_CHECK_MS = 1_000;
 type OwnJournal = () => { readonly waiting: number; readonly setAside: number };
 
 export function checksOf(
-  { database, sharedState, clock }: Pick<Parts, 'database' | 'sharedState' | 'clock'>,
+  {
+    database,
+    sharedState,
+    clock,
+    ownSecrets,
+  }: Pick<Parts, 'database' | 'sharedState' | 'clock' | 'ownSecrets'>,
   ownJournal?: OwnJournal,
 ): DependencyChecks {
   const dependencies = [
@@ -40,13 +45,17 @@ export function checksOf(
   return createDependencyChecks(dependencies, clock);
 }
 
-/** A standby, or a server that was set to read-only, answers but accepts no writes. */
+/**
+ * A standby, or a server that was set to read-only, answers but accepts no writes. One that refuses the keys or other
+ * statements, such as for a revoked privilege, lets only cached keys call.
+ */
 function databaseFindings(database: Database) {
   return async () => {
     const [row] = await database.query<{ isReadOnly: boolean }>(
-      `select current_setting('transaction_read_only')::boolean as "isReadOnly"`,
+      `select current_setting('transaction_read_only')::boolean as "isReadOnly", exists (select from api_keys)`,
     );
-    return { isWell: row?.isReadOnly === false, figures: {} };
+    const isRefusing = database.trouble?.() != null;
+    return { isWell: row?.isReadOnly === false && !isRefusing, figures: {} };
   };
 }
 

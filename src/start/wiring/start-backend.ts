@@ -17,6 +17,7 @@ import { createLogWatchers } from '../../domain/logs/live-log.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { Listening } from '../../http/listen.ts';
 import { databaseMetric } from '../../http/metrics.ts';
+import { failingFast } from '../../ports/database.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { isDemoFileValid } from '../demo/demo-world.ts';
@@ -54,7 +55,8 @@ async function openBackendParts(
   jobQueue: JobQueue,
   { provider, paymentEvents }: Payments,
 ): Promise<Omit<BackendParts, 'dependencies'>> {
-  const { configuration, clock, databaseClock, secrets, database, sharedState, ownSecrets } = opening;
+  const { configuration, clock, databaseClock, secrets, sharedState, ownSecrets } = opening;
+  const database = failingFast(opening.database);
   const { maxBodyBytes, answerTimeoutMs, aliasPrefix } = configuration;
   const log = opening.log.with({ service: 'backend' });
   const ownState = createInProcessState({ clock, log });

@@ -37,6 +37,7 @@ import {
 } from '../../http/metrics.ts';
 import { createDocs } from '../../http/openapi.ts';
 import type { CallJournal } from '../../ports/call-journal.ts';
+import { failingFast } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Tracer } from '../../ports/tracer.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
@@ -84,7 +85,8 @@ async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
 ): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & OwnMetrics> {
-  const { configuration, clock, secrets, database, sharedState } = opening;
+  const { configuration, clock, secrets, sharedState } = opening;
+  const database = failingFast(opening.database);
   const log = opening.log.with({ service: 'gateway' });
   await setNamesPerDay(database, configuration.calls.namesPerDay);
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });

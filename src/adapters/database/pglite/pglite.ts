@@ -2,10 +2,17 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Database, Row, SqlValue, Statements, Transaction } from '../../../ports/database.ts';
+import {
+  type Database,
+  type Row,
+  reasonOfSqlState,
+  type SqlValue,
+  type Statements,
+  type Transaction,
+} from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { RequestChannel } from '../../../ports/request-channel.ts';
-import { databaseFailure, reasonOfSqlState } from '../failure.ts';
+import { databaseFailure } from '../failure.ts';
 import { createWaitQueue } from '../wait-queue.ts';
 import { createDeferredWrites, type OwnDeferredWrites } from './deferred-writes.ts';
 import { type DatabaseRequest, type NotifiedEvent, sqlFields } from './serve.ts';

@@ -1,5 +1,5 @@
 import type { JournalEntry, JournalFile } from '../../../ports/call-journal.ts';
-import type { Database, DatabaseFailure } from '../../../ports/database.ts';
+import { type Database, isOfOneStatement } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type ChargedCalls, chargeCalls, countThatFits, MOST_AT_ONCE } from './charge-calls.ts';
 import type { FinishedCall } from './finished-call.ts';
@@ -76,11 +76,11 @@ async function replayGroup(
   const unavailable = await charge(batch, calls);
   if (unavailable === null) return null;
   const { error } = unavailable;
-  if (!mayBeOneCalls(error)) return unavailable;
+  if (!isOfOneStatement(error)) return unavailable;
   if (calls.length === 1 && !isRefusedRow(error)) {
     if (!(await takesAnother(batch, others))) return unavailable;
     const again = await chargeAgain(batch, calls);
-    if (again === null || !mayBeOneCalls(again.error)) return again;
+    if (again === null || !isOfOneStatement(again.error)) return again;
   }
   const replay = (some: readonly FinishedCall[]) => replayGroup(batch, some, others);
   return await sendInHalves(calls, error, replay, ({ id }) => setAside(batch, id, error));
@@ -123,19 +123,10 @@ async function chargeAgain(
 ): Promise<DatabaseUnavailable | null> {
   let unavailable = await charge(batch, calls);
   for (let attempt = 2; attempt <= PROBES && unavailable !== null; attempt += 1) {
-    if (!mayBeOneCalls(unavailable.error)) break;
+    if (!isOfOneStatement(unavailable.error)) break;
     unavailable = await charge(batch, calls);
   }
   return unavailable;
-}
-
-/**
- * Whether the fault may be about one call: the server refused the statement, but not with a transaction rollback (class 40)
- * or an invalid transaction state (25).
- */
-function mayBeOneCalls(error: unknown): boolean {
-  const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
-  return name === 'DatabaseFailure' && reason === 'refused' && !/^(25|40)/.test(sqlState ?? '25');
 }
 
 /**

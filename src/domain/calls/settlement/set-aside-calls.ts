@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../../../ports/call-journal.ts';
-import type { Database, DatabaseFailure, Statements } from '../../../ports/database.ts';
+import { type Database, isOfOneStatement, type Statements } from '../../../ports/database.ts';
 import { isObject } from '../../../ports/json-object.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import { chargeCalls } from './charge-calls.ts';
@@ -47,8 +47,7 @@ export async function storeSetAside(
     );
     return { outcome: 'kept' };
   } catch (error) {
-    const isRefused = (error as Partial<DatabaseFailure>).reason === 'refused';
-    return isRefused ? { outcome: 'refused' } : { outcome: 'unavailable', error };
+    return isOfOneStatement(error) ? { outcome: 'refused' } : { outcome: 'unavailable', error };
   }
 }
 

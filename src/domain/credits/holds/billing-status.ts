@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
-import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
+import { isDatabaseUnavailable, type Statements, type Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { type CallBudget, type CompanyBudgets, companyBudgets } from '../budgets/call-budgets.ts';
@@ -143,7 +143,7 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
       }
     } catch (error) {
       // A rejected statement is a bug of ours and does not pass by waiting. Fails closed.
-      const isRefused = (error as Partial<DatabaseFailure>).reason === 'refused';
+      const isRefused = !isDatabaseUnavailable(error);
       if (isRefused) log.error('the look at what companies owe is refused', { error });
       else noteFailure(error);
       for (const [companyId, { resolve }] of batch) resolve(isRefused ? null : lastKnown(companyId));

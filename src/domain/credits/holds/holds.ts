@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts';
-import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
+import { isDatabaseUnavailable, type Statements, type Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { firstDayOfMonth } from '../billing-month.ts';
@@ -279,7 +279,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
         return level;
       },
       (error: unknown) => {
-        if ((error as Partial<DatabaseFailure>).reason === 'refused') throw error;
+        if (!isDatabaseUnavailable(error)) throw error;
         noteFailure(error);
         return null;
       },
