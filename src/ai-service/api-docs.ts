@@ -49,6 +49,7 @@ const readyAnswer = z
       }),
       journal: z.strictObject({ status: waitingForOperator, set_aside: z.int() }).optional(),
       usage: z.strictObject({ status: waitingForOperator, withheld: z.int() }).optional(),
+      secrets: z.strictObject({ status: waitingForOperator, unreadable: z.int() }).optional(),
       ...eachWorker(workerStatus),
     }),
   })
@@ -85,6 +86,7 @@ const READY_EXAMPLES = {
       model_targets: { status: 'healthy', cooling: 0 },
       journal: { status: 'healthy', set_aside: 0 },
       usage: { status: 'healthy', withheld: 0 },
+      secrets: { status: 'healthy', unreadable: 0 },
       ...ALL_HEALTHY,
     },
   },

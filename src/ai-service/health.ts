@@ -70,6 +70,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
       cache.status === 'healthy' &&
       states.journal?.status !== 'degraded' &&
       states.usage?.status !== 'degraded' &&
+      states.secrets?.status !== 'degraded' &&
       summary.status === 'healthy' &&
       Object.values(breakers).every((state) => state === 'closed') &&
       cooling.length === 0;
@@ -90,6 +91,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
       },
       ...waiting('journal', states.journal),
       ...waiting('usage', states.usage),
+      ...waiting('secrets', states.secrets),
       ...named,
     };
     return context.json({ status, components }, httpStatus);
@@ -112,7 +114,7 @@ export function shownCooling({ alias, target, reason, untilMs }: CoolingTarget) 
   return { alias, service: serviceOf(target) ?? '', model: target.model, status: Number(reason), until };
 }
 
-/** Counts of what could not be charged and waits for an operator; omitted if unknown. */
+/** Counts of what waits for an operator, such as calls that could not be charged; omitted if unknown. */
 function waiting(name: string, state: DependencyState | undefined) {
   if (state?.figures === undefined) return {};
   return { [name]: { status: state.status === 'up' ? 'healthy' : 'degraded', ...state.figures } };

@@ -18,6 +18,7 @@ const part = z.looseObject({ status: z.enum(['up', 'degraded', 'down']), latency
 const healthAnswer = z.looseObject({
   status: z.enum(['ok', 'degraded']),
   ...{ database: part.optional(), cache: part.optional(), journal: part.optional(), usage: part.optional() },
+  secrets: part.optional(),
 });
 
 const health: readonly DescribedRoute[] = [

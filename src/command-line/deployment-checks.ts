@@ -188,7 +188,9 @@ function readiness(answer: Answer): Finding {
   const open = breakers
     .filter(([, state]) => state !== 'closed')
     .map(([name]) => `circuit breaker of ${name}`);
-  const waiting = ['journal', 'usage'].filter((name) => at(components, name, 'status') === 'degraded');
+  const waiting = ['journal', 'usage', 'secrets'].filter(
+    (name) => at(components, name, 'status') === 'degraded',
+  );
   const noted = [...open, ...waiting];
   if (noted.length > 0) return warn(`An operator has to look at: ${noted.join(', ')}.`);
   return answer.response.status === 200 ? ok('Database, cache and workers are healthy.') : unexpected(answer);

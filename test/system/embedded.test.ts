@@ -36,6 +36,7 @@ describe('the health of a fresh machine', () => {
         ...{ status: 'ok', database: UP, cache: UP },
         journal: { ...UP, set_aside: 0 },
         usage: { ...UP, withheld: 0 },
+        secrets: { ...UP, unreadable: 0 },
       },
     ]);
     expect(await get(`${running.demo.backend_url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
@@ -55,6 +56,7 @@ describe('the health of a fresh machine', () => {
         },
         journal: { status: 'healthy', set_aside: 0 },
         usage: { status: 'healthy', withheld: 0 },
+        secrets: { status: 'healthy', unreadable: 0 },
         model_targets: { status: 'healthy', cooling: 0 },
         ...ofWorkers('healthy'),
       },

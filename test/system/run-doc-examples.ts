@@ -65,6 +65,11 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
     'turnpike: the database',
     'a message; test/adapters/database/migrate.test.ts has it',
   ],
+  [
+    'docs/operations.md',
+    'turnpike: MASTER_KEY',
+    'a message; src/start/wiring/check-master-key.test.ts has it',
+  ],
   ['docs/operations.md', 'turnpike serve', 'starts the executable; test/deployment builds and starts it'],
   ['docs/providers.md', 'turnpike set-alias', 'calls a provider with a key; src/command-line tests run it'],
   ['docs/quality.md', 'matches/SOURCE/jobs', 'the layout of a folder'],

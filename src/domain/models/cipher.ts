@@ -86,6 +86,11 @@ export function createCipher({ masterKeys, secrets }: CipherParts): Cipher {
   };
 }
 
+/** The ids of master keys as they are stored with what was encrypted, in hexadecimal digits. */
+export async function masterKeyIds(masterKeys: readonly string[]): Promise<readonly string[]> {
+  return await Promise.all(masterKeys.map(async (masterKey) => (await deriveKeys(masterKey)).id.toHex()));
+}
+
 async function deriveKeys(masterKey: string): Promise<DerivedKeys> {
   const material = await crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, [
     'deriveKey',

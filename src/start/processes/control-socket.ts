@@ -14,6 +14,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { accepted } from '../settings/secrets.ts';
+import { wrongMasterKey } from '../wiring/check-master-key.ts';
 import type { Parts } from '../wiring/connect.ts';
 import { mailOutbox } from '../wiring/open-mail.ts';
 import { isDataFolderHeld } from './data-folder.ts';
@@ -169,7 +170,13 @@ export function openedSystem(
     providers: async () => (await import('../wiring/open-models.ts')).openProviders(parts),
     tableFiles: async (folder) =>
       (await import('../../adapters/table-files/parquet-folder.ts')).openParquetFolder(folder),
-    cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
+    async cipher() {
+      const masterKeys = accepted(ownSecrets, 'masterKey');
+      const problem = await wrongMasterKey({ database, ownSecrets });
+      // A command goes on: it is how providers' keys are entered again after a key was lost.
+      if (problem !== null) process.stderr.write(`turnpike: ${problem}\n`);
+      return createCipher({ masterKeys, secrets });
+    },
     answerCipher: async () => createAnswerCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

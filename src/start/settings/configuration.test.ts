@@ -116,14 +116,20 @@ describe('configuration', () => {
   });
 
   test('what Kubernetes sets for a Service of the same name is named as such, for any setting', () => {
-    const given = { GATEWAY_PORT: 'tcp://10.0.0.1:80', SMTP_URL: 'tcp://[fd00::1]:25', LOG_LEVEL: 'udp://10.1.2.3:53' };
+    const given = {
+      GATEWAY_PORT: 'tcp://10.0.0.1:80',
+      SMTP_URL: 'tcp://[fd00::1]:25',
+      LOG_LEVEL: 'udp://10.1.2.3:53',
+    };
     const problems = problemsOf('everything', { ...fetches, ...given });
     expect(problems).toHaveLength(3);
     expect(problems[0]).toBe(
       'GATEWAY_PORT is "tcp://10.0.0.1:80", which Kubernetes sets for a Service named gateway: set enableServiceLinks: false in the spec of the pod, or give the Service another name',
     );
     for (const problem of problems) expect(problem).toContain('enableServiceLinks: false');
-    expect(problemsOf('everything', { ...fetches, DATABASE_URL: 'postgres://u:p@10.0.0.1:5432/x' })).toEqual([]);
+    expect(problemsOf('everything', { ...fetches, DATABASE_URL: 'postgres://u:p@10.0.0.1:5432/x' })).toEqual(
+      [],
+    );
   });
 
   test('a password with characters that end a host is refused: its beginning would be shown as a port', () => {

@@ -42,6 +42,7 @@ import { type Closing, closeAll, describe, StartProblem } from '../processes/lif
 import type { Configuration } from '../settings/configuration.ts';
 import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
 import type { PostgresConfiguration } from '../settings/servers.ts';
+import { checkMasterKey } from './check-master-key.ts';
 
 /** The sockets of the embedded parts, in the data folder of the process that owns them. */
 export const DATABASE_SOCKET = 'database.sock';
@@ -110,6 +111,7 @@ export async function connect(
     if (database.deferred !== undefined) await recoverDeferred(configuration, database, log);
     const duplicates = await fillEmailKeys(database);
     if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
+    if (configuration.role !== 'command-line') await checkMasterKey({ database, ownSecrets, log });
     const databaseClock = await clockOf(configuration, { clock, database, log }, whenClosing);
     const sharedState = await openSharedState(configuration, attached, clock, log);
     whenClosing('shared state', sharedState.close);

@@ -19,6 +19,7 @@ import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
 import { reachable } from '../settings/addresses.ts';
 import { metricsAccess } from '../settings/secrets.ts';
+import { secretsFindings } from './check-master-key.ts';
 import type { Parts } from './connect.ts';
 
 const DATABASE_CHECK_MS = 2_000;
@@ -41,6 +42,10 @@ export function checksOf(
     { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
     { name: 'journal', timeoutMs: DATABASE_CHECK_MS, find: journalFindings(database, ownJournal) },
     { name: 'usage', timeoutMs: DATABASE_CHECK_MS, find: usageFindings(database) },
+    {
+      ...{ name: 'secrets', timeoutMs: DATABASE_CHECK_MS },
+      find: secretsFindings({ database, ownSecrets, clock }),
+    },
   ];
   return createDependencyChecks(dependencies, clock);
 }

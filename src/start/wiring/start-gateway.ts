@@ -316,7 +316,7 @@ function memoryMetrics({ bodies, answers }: ReturnType<typeof createGateway>['me
 function waitingMetrics(dependencies: DependencyChecks): MetricSource {
   return {
     async gauges() {
-      const { journal, usage } = await dependencies();
+      const { journal, usage, secrets } = await dependencies();
       return [
         gauge(
           'turnpike_set_aside_calls',
@@ -329,6 +329,12 @@ function waitingMetrics(dependencies: DependencyChecks): MetricSource {
           'Calls of all processes whose provider reported more usage than a call can have; the excess waits for an operator.',
           'max',
           [{ value: usage?.figures?.withheld ?? Number.NaN }],
+        ),
+        gauge(
+          'turnpike_unreadable_secrets',
+          'Kinds of stored secrets, by the key they were stored under, that do not open under MASTER_KEY or MASTER_KEY_ALSO.',
+          'max',
+          [{ value: secrets?.figures?.unreadable ?? Number.NaN }],
         ),
       ];
     },
