@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
+import { post } from '../gateway/gateway-under-test.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
 import {
   callMany,
@@ -78,6 +79,11 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
   }
   const cutConnections = () =>
     operator.unsafe(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+  /** PostgreSQL allows this from another database only. */
+  async function elsewhere(statement: string): Promise<void> {
+    const server = new SQL({ url: givenDatabase() ?? '', max: 1 });
+    await server.unsafe(statement).finally(() => server.close());
+  }
   const times = (text: string) => gateway.output().split(text).length - 1;
 
   /** Load before, during and after: every call is answered whole, and the fault was one that commits met. */
@@ -177,10 +183,10 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
     await drill(
       '55000',
       async () => {
-        await operator.unsafe(`alter database ${name} allow_connections false`);
+        await elsewhere(`alter database ${name} allow_connections false`);
         await cutConnections();
       },
-      () => operator.unsafe(`alter database ${name} allow_connections true`),
+      () => elsewhere(`alter database ${name} allow_connections true`),
     );
   });
 
@@ -202,6 +208,27 @@ describe.skipIf(missing)('G-33 PostgreSQL rejects the gateway under load: no fin
       () => operator.unsafe(`revoke select on api_keys from ${role}; revoke insert on calls from ${role}`),
       () => operator.unsafe(`grant select on api_keys to ${role}; grant insert on calls to ${role}`),
     );
+  });
+
+  test('G-47 it answers nothing: a call with an Idempotency-Key is refused once that is known, others go on', async () => {
+    const known = times('the database does not answer');
+    const answers = times('the database answers again');
+    world.toDatabase.hold();
+    try {
+      await until(() => times('the database does not answer') > known);
+      const body = { model: 'svc/chat-default', messages: [], max_tokens: 10 };
+      const headers = { 'idempotency-key': crypto.randomUUID() };
+      const response = await post(`${gateway.url}/chat/completions`, world.rawKey, body, { headers });
+      expect(response.status).toBe(503);
+      // Neither this statement nor that of any other part has waited for its own time-out.
+      expect(gateway.output()).not.toContain('the database took longer than');
+      const others = await callMany(5, gateway.url, world.rawKey);
+      seen.push(...others);
+      expect(notWhole(others)).toEqual([]);
+    } finally {
+      world.toDatabase.release();
+    }
+    await until(() => times('the database answers again') > answers);
   });
 
   test('a function is gone (42883)', async () => {
