@@ -1,6 +1,7 @@
 import { SQL } from 'bun';
 import type { Clock } from '../../ports/clock.ts';
 import {
+  causeOfSqlState,
   type Database,
   type QueryOptions,
   type Row,
@@ -10,7 +11,6 @@ import {
   type Transaction,
 } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import { causeOfSqlState } from '../../ports/sql-states.ts';
 import { databaseFailure, isDatabaseFailure } from './failure.ts';
 import { createServerWatch, type ServerWatch } from './server-watch.ts';
 import { createWaitQueue } from './wait-queue.ts';

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { countSetAside } from '../../domain/calls/settlement/set-aside-calls.ts';
 import { countWithheldUsage } from '../../domain/calls/settlement/withheld-usage.ts';
+import { findLiveKeys } from '../../domain/keys/key-lookup.ts';
 import { createDependencyChecks, type DependencyChecks } from '../../http/health.ts';
 import {
   type ErrorBody,
@@ -57,8 +58,10 @@ export function checksOf(
 function databaseFindings(database: Database) {
   return async () => {
     const [row] = await database.query<{ isReadOnly: boolean }>(
-      `select current_setting('transaction_read_only')::boolean as "isReadOnly", exists (select from api_keys)`,
+      `select current_setting('transaction_read_only')::boolean as "isReadOnly"`,
     );
+    const keys = await findLiveKeys(database, [], 0);
+    if (keys.outcome !== 'answered') throw keys.error;
     const isRefusing = database.trouble?.() != null;
     return { isWell: row?.isReadOnly === false && !isRefusing, figures: {} };
   };

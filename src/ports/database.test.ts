@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test';
 import {
+  causeOfSqlState,
   type DatabaseFailure,
   isDatabaseUnavailable,
   isOfOneStatement,
   reasonOfSqlState,
+  type SqlStateCause,
 } from './database.ts';
-import { causeOfSqlState, type SqlStateCause } from './sql-states.ts';
 
 /** Appendix A of PostgreSQL's manual: each class, what its codes are about, its codes, and those about something else. */
 const CLASSES: readonly (readonly [string, SqlStateCause, string, Record<string, SqlStateCause>?])[] = [
