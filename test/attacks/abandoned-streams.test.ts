@@ -146,8 +146,8 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     expect(await reasons(id, 4)).toEqual([
       'FAILED client-left',
       'FAILED client-left',
-      'SUCCEEDED drained',
-      'SUCCEEDED drained',
+      'SUCCEEDED drained-beyond-free',
+      'SUCCEEDED drained-beyond-free',
     ]);
     expect(await balance()).toBe(before - 2n * COST_MICRO);
     expect(gateway.abandoned.counts()).toMatchObject({ free: 2, billed: 2, unbilled: 0, limited: 0 });
@@ -179,7 +179,7 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     const rows = await gateway.calls(id, 4);
     expect(rows.map(({ reason, completion_tokens }) => [reason, completion_tokens])).toEqual([
       [null, 1n],
-      ['drained', 5n],
+      ['drained-beyond-free', 5n],
       [null, 5n],
       [null, 1n],
     ]);
@@ -205,8 +205,8 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     const rows = await gateway.calls(id, 4);
     expect(rows.map(({ reason, completion_tokens }) => [reason, completion_tokens])).toEqual([
       ['client-left', null],
-      ['drained', 5n],
-      ['drained', 0n],
+      ['drained-beyond-free', 5n],
+      ['drained-beyond-free', 0n],
       [null, 0n],
     ]);
     expect(Number(rows[0]?.estimated_tokens)).toBeGreaterThan(0);
@@ -218,7 +218,7 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     expect(gateway.abandoned.counts()).toMatchObject({ free: 10, billed: 0 });
     const eleventh = await gateway.mint();
     await abandoned(eleventh.rawKey);
-    expect(await reasons(eleventh.id, 1)).toEqual(['SUCCEEDED drained']);
+    expect(await reasons(eleventh.id, 1)).toEqual(['SUCCEEDED drained-beyond-free']);
   });
 });
 

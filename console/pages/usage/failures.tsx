@@ -60,7 +60,9 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
       >
         <p className="quiet">
           Failed calls reached a model, or tried to. Refused ones never reached a model, and are not among the
-          calls above. Neither costs anything.
+          calls above. Neither costs anything. Streams that a caller leaves before their usage are failed and
+          free too, up to a number an hour for each key; further ones are read to their usage and charged,
+          with the code <code>drained-beyond-free</code>.
         </p>
         {countedFrom !== null && (
           <Notice mood="warn">There are very many: counted since {exact(countedFrom)}.</Notice>
@@ -183,6 +185,13 @@ const REASONS: Readonly<Record<string, string>> = {
   tooLarge: 'The request was too large',
   tooSlow: 'The request did not arrive in time',
   unsupportedEncoding: 'The request was compressed in a way that is not supported',
+};
+
+/** Why a call succeeded, and was charged, although its caller left. */
+export const CHARGED_REASONS: Readonly<Record<string, string>> = {
+  drained: 'The caller hung up; the stream was read to its usage',
+  'drained-beyond-free':
+    'The caller hung up after the free streams of the hour were used up; the stream was read to its usage',
 };
 
 /** What the user can do about it, if anything. */

@@ -6,7 +6,7 @@ import { TargetName, useTargets } from '../../parts/target-name.tsx';
 import { count, credits, exact, latency, priceWords } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
-import { failureWords, wayOut } from './failures.tsx';
+import { CHARGED_REASONS, failureWords, wayOut } from './failures.tsx';
 
 export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
@@ -42,6 +42,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
           ['At the price of', call.pricedAs],
           ['Status', String(status)],
           ['Code', code],
+          ['Charged although', CHARGED_REASONS[code ?? '']],
           ['Refusals that it is for', call.count > 1 && count(call.count)],
           ['Stream', call.stream ? 'yes' : 'no'],
           ['Prompt tokens', call.promptTokens !== null && count(call.promptTokens)],

@@ -18,6 +18,9 @@ export interface AbandonedCount {
   readonly isLimited: boolean;
 }
 
+/** Why a stream is read on, as its call is recorded: in mode drain, or because the free ones of the hour are used up. */
+export type DrainReason = 'drained' | 'drained-beyond-free';
+
 /**
  * Streams whose client disconnects before the usage block has arrived (G-31). The specification makes them free, so each
  * costs the operator. How they are handled:
@@ -29,7 +32,7 @@ export interface AbandonedCount {
 export interface AbandonedStreams {
   readonly drainMs: number;
   /** A client has disconnected. */
-  left(key: StreamOwner): Promise<'free' | 'drain'>;
+  left(key: StreamOwner): Promise<'free' | DrainReason>;
   /** A drain has ended. */
   drained(key: StreamOwner, isBilled: boolean): Promise<void>;
   /** Synchronous, for admission. */
@@ -142,11 +145,10 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
     drainMs,
     async left(key) {
       if (isClosed) return 'free';
-      if (mode === 'free' && (await isWithinAllowance(key))) {
-        counts.free += 1;
-        return 'free';
-      }
-      return isClosed ? 'free' : 'drain';
+      const isFree = mode === 'free' && (await isWithinAllowance(key));
+      if (isFree) counts.free += 1;
+      if (isFree || isClosed) return 'free';
+      return mode === 'drain' ? 'drained' : 'drained-beyond-free';
     },
     async drained(key, isBilled) {
       counts[isBilled ? 'billed' : 'unbilled'] += 1;

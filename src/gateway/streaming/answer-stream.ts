@@ -1,3 +1,4 @@
+import type { DrainReason } from '../../domain/limits/abandoned-streams.ts';
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import { type BodyRead, STREAM_LIMITS } from '../../ports/model-upstream.ts';
@@ -13,8 +14,7 @@ import { createQuietStream } from './keep-alive.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap, type UsageTap } from './usage-tap.ts';
 
-/** Reasons for streams that were read on after their client disconnected: billed, and not billed. */
-const DRAINED = 'drained';
+/** The reason of a stream that was read on after its client disconnected and is not billed. */
 const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
 
 const BROKEN: Refusal = {
@@ -135,20 +135,20 @@ export function answerStream(answering: Answering): Response {
       await end({ ...ending(CLIENT_LEFT, tokens), ...made(null, isPaid) });
       return;
     }
-    const drain = drainUpstream();
+    const drain = drainUpstream(fate);
     parts.abandoned.track(drain, abortUpstream);
     await drain;
   }
 
   /** Meanwhile the call keeps its hold and its slot in flight. */
-  async function drainUpstream(): Promise<void> {
+  async function drainUpstream(reason: DrainReason): Promise<void> {
     const read = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
     abortUpstream();
     const tokens = usageSoFar(usage(), tap, isDone || read === 'whole');
     const isBilled = read !== 'broken' && tokens !== null;
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
     const ended = isBilled
-      ? { ...ending(CLIENT_LEFT, tokens), reason: DRAINED }
+      ? { ...ending(CLIENT_LEFT, tokens), reason }
       : { ...free, estimatedTokens: lost(), copy };
     await end({ ...ended, ...made(drained, isBilled) });
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});

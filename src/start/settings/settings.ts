@@ -283,13 +283,13 @@ export const SETTINGS = {
   ABANDONED_STREAMS: oneOf(
     ['free', 'drain'],
     'free',
-    'What happens to a stream whose client leaves before its usage has arrived: `free` aborts it and charges nothing, up to ABANDONED_STREAMS_FREE_PER_HOUR; `drain` reads on for its usage and charges it.',
+    'What happens to a stream whose client leaves before its usage has arrived: `free` aborts it and charges nothing, up to ABANDONED_STREAMS_FREE_PER_HOUR; further streams of the hour are read on for their usage and charged, with the code `drained-beyond-free`. `drain` reads on and charges from the first, with the code `drained`.',
   ),
   ABANDONED_STREAMS_FREE_PER_HOUR: whole(
     0,
     1_000_000,
     100,
-    'Streams that a key may abandon for free per hour; a company may abandon ten times as many. Further ones are drained.',
+    'Streams that a key may abandon for free per hour; a company may abandon ten times as many. Further ones are read to their usage and charged.',
   ),
   ABANDONED_STREAMS_DRAIN_SECONDS: whole(
     1,

@@ -66,7 +66,8 @@ const callObjects: Declaration = (builder) => {
       code: t.exposeString('code', {
         nullable: true,
         description:
-          'Why it failed or was refused, as a short code such as INSUFFICIENT_CREDITS or client-left.',
+          'Why it failed or was refused, as a short code such as INSUFFICIENT_CREDITS or client-left. A stream that was charged ' +
+          'after its client left has drained-beyond-free, if the free ones of the hour were used up, or drained.',
       }),
       stream: t.exposeBoolean('streamed'),
       promptTokens: t.float({ nullable: true, resolve: ({ promptTokens }) => numberOf(promptTokens) }),
