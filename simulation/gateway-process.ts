@@ -16,6 +16,7 @@ import { createCreditHolds, createHeldCredits } from '../src/domain/credits/hold
 import { createKeyDirectory } from '../src/domain/keys/key-directory.ts';
 import { createAbandonedStreams } from '../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../src/domain/limits/limits.ts';
+import { createUnpricedCalls } from '../src/domain/limits/unpriced-calls.ts';
 import { createCipher } from '../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../src/domain/models/model-directory.ts';
 import { startDatabaseEpoch } from '../src/domain/processes/database-epoch.ts';
@@ -104,10 +105,11 @@ export async function openGatewayProcess(ports: GatewayPorts) {
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, mode: 'free', freePerHour: 1_000, drainMs: 5_000 },
   });
+  const unpricedCalls = createUnpricedCalls({ sharedState, ownState, clock, perDay: 100 });
   const bounds = { keepMs: 86_400_000, maxBytes: 1_000, maxCompanyBytes: 1_000 };
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
-    billingStatuses,
+    ...{ billingStatuses, unpricedCalls },
     ...caching,
     ...{ limits, upstream, reader: {} as never, parser: {} as never, tracer: null },
     responses: createStoredResponses({ ...kept, isOn: false, ...bounds }),

@@ -14,7 +14,7 @@ const MARGINS = graphql(`query($from: DateTime, $to: DateTime, $groupBy: MarginG
   margins(from: $from, to: $to, groupBy: $groupBy) {
     totals { calls cost revenue margin marginPercent }
     rows { key name totals { calls cost revenue margin marginPercent } }
-    callsWithoutCost revenueWithoutCost
+    callsWithoutCost revenueWithoutCost unpricedCalls unpricedTokens
   }
 }`);
 const WARNINGS = graphql(`{ modelAliases { alias priceWarnings } }`);
@@ -105,6 +105,11 @@ function Totals({ margins }: { margins: MarginData | undefined }) {
         value={margins === undefined ? '…' : count(margins.callsWithoutCost)}
         says={margins === undefined ? '' : withoutCost(margins)}
       />
+      <Figure
+        name="Cost not fully known"
+        value={margins === undefined ? '…' : count(margins.unpricedCalls)}
+        says={margins === undefined ? '' : unpriced(margins)}
+      />
     </div>
   );
 }
@@ -117,6 +122,11 @@ function Amount({ name, of, says }: { name: string; of: number | undefined; says
 
 function withoutCost({ callsWithoutCost: calls, revenueWithoutCost: revenue }: MarginData): string {
   return `${calls === 1 ? 'call' : 'calls'}, ${roundedCredits(revenue)} credits`;
+}
+
+/** The provider reported something that no price covers. */
+function unpriced({ unpricedCalls: calls, unpricedTokens: tokens }: MarginData): string {
+  return `${calls === 1 ? 'call' : 'calls'}, ${count(tokens)} tokens`;
 }
 
 const COLUMNS: readonly Column<MarginRow>[] = [

@@ -1,4 +1,4 @@
--- revision: 12
+-- revision: 13
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and records the response that it made; what is counted by name (count_attributed)
@@ -42,7 +42,8 @@ begin
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
     cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
     tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
-    tier text, hour_write bigint, hour_factor bigint, response json, completion_factor bigint);
+    tier text, hour_write bigint, hour_factor bigint, response json, completion_factor bigint,
+    unpriced text[]);
   share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
   factor := case when call.factor is not null then least(greatest(call.factor, 0), 100000000) end;
   if call.payer is not null then
@@ -100,13 +101,13 @@ begin
     streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms, duration_ms,
     charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses, end_user, tags,
     project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, price_factor_millionths,
-    tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths)
+    tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths, unpriced)
   values (call.id, call.company, call.key, call.request, call.endpoint, call.alias, call.target, call.outcome,
     call.reason, call.status, call.streamed, call.prompt, call.cached, call.completion, call.estimated, begun,
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
     call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
     call.own_key, call.cache_hit, call.served_by, call.mcp, factor, call.tier,
-    call.hour_write, hour_factor, completion_factor)
+    call.hour_write, hour_factor, completion_factor, call.unpriced)
   -- The primary key is the only unique index. Named, it would be looked up in the catalogue for the partition, each time.
   on conflict do nothing;
   if not found then

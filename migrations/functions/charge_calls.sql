@@ -1,4 +1,4 @@
--- revision: 20
+-- revision: 21
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -108,14 +108,15 @@ begin
         duration, idempotency, coalesce(own.prompt_bound, common.prompt_bound) as prompt_bound,
         coalesce(own.completion_bound, common.completion_bound) as completion_bound, cache_write, payer, surcharge,
         tool_uses, end_user, tags, project, tries, share, cost, own_key, cache_hit, served_by, mcp, factor, tier,
-        hour_write, hour_factor, completion_factor
+        hour_write, hour_factor, completion_factor, unpriced
       from json_to_recordset(calls_json) as own (id uuid, company uuid, key uuid, request text, endpoint text,
           alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
           prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
           duration integer, idempotency text, prompt_bound bigint, completion_bound bigint, cache_write bigint,
           payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text, tries integer,
           share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean, factor bigint,
-          tier text, hour_write bigint, hour_factor bigint, completion_factor bigint),
+          tier text, hour_write bigint, hour_factor bigint, completion_factor bigint,
+          unpriced text[]),
         json_to_record(common_values) as common (company uuid, key uuid, endpoint text, alias text, model text,
           target text, outcome text, status integer, streamed boolean, prompt_bound bigint, completion_bound bigint))
       as given),
@@ -133,7 +134,8 @@ begin
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
       duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
       end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp,
-      price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths)
+      price_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, completion_factor_millionths,
+      unpriced)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -159,7 +161,7 @@ begin
       price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
       case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
       tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp, due_factor, tier,
-      hour_write, due_hour_factor, due_completion_factor
+      hour_write, due_hour_factor, due_completion_factor, unpriced
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)

@@ -285,16 +285,22 @@ export const marginsCommand: Command = {
     const { isJson, words } = takeJson(given);
     const question = readMarginQuestion(words, clock.now());
     if (question === null) return complainOfUsage(terminal, marginsCommand);
-    const { rows, totals, uncosted } = await marginReport(database, question);
+    const { rows, totals, uncosted, unpriced } = await marginReport(database, question);
     if (isJson) {
       const shown = rows.map((row) => ({ ...row, marginPercent: marginPercent(row) }));
-      return printJson(terminal, { ...question, rows: shown, totals, uncosted });
+      return printJson(terminal, { ...question, rows: shown, totals, uncosted, unpriced });
     }
     for (const row of rows) terminal.print(`${row.name}: ${describedMargin(row)}`);
     terminal.print(`all: ${describedMargin(totals)}`);
     if (uncosted.calls > 0n) {
       const revenue = creditsOfMicro(uncosted.revenueMicro);
       terminal.print(`besides, ${uncosted.calls} calls of targets without a cost brought in ${revenue}`);
+    }
+    if (unpriced.calls > 0n) {
+      const tokens = unpriced.promptTokens + unpriced.completionTokens;
+      terminal.print(
+        `the cost of ${unpriced.calls} calls (${tokens} tokens) is not fully known: providers reported what no price covers`,
+      );
     }
     await warnOfCosts({ terminal, database, aliasPrefix, clock }, null);
     return EXIT_OK;

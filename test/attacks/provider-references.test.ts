@@ -7,7 +7,7 @@ import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.
 import { openGateway, post } from '../gateway/gateway-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 
-const gateway = useResource(() => openGateway());
+const gateway = useResource(() => openGateway({ unpricedFields: 'refuse' }));
 let rawKey: string;
 beforeAll(async () => {
   await gateway.aimAtProvider('svc/extract-default', { provider: 'anthropic' }, gateway.upstream);
@@ -164,5 +164,79 @@ describe('where every tool and some ids are enabled', () => {
       expect(`${refused.status} ${body}`).toBe(`400 ${body}`);
     }
     expect(gateway.upstream.received).toEqual([]);
+  });
+});
+
+/** Ids of the operator's account, and names of other models: refused also where unpriced fields are forwarded. */
+const NEVER_FORWARDED = {
+  '/responses': [
+    '"<conversation>":"conv_of_another"',
+    '"<prompt>":{"id":"pmpt_of_another"}',
+    `"<input>":${item('{"type":"input_file","<file_id>":"file_of_another"}')}`,
+    '"tools":[{"type":"web_search"},{"type":"file_search","<vector_store_ids>":["vs_of_another"]}]',
+    '"tools":[{"type":"code_interpreter","<container>":"cntr_of_another"}]',
+    '"tools":[{"type":"something_new","options":{"<collection_ids>":["c_of_another"]}}]',
+    '"tools":[{"type":"image_generation","<model>":"gpt-image-of-another"}]',
+    '"tools":[{"type":"namespace","name":"n","tools":[{"type":"x_search","<vector_store_ids>":["v"]}]}]',
+    '"tools":[{"type":"web_search","type":"function"}]',
+    '"tools":[{"<Type>":"web_search"}]',
+    '"<fallbacks>":[{"model":"another"}]',
+  ],
+  '/messages': [
+    '"<container>":"container_of_another"',
+    '"<container>":{"skills":[{"type":"custom","<skill_id>":"skill_of_another"}]}',
+    `"<messages>":${item('{"type":"container_upload","<file_id>":"file_of_another"}')}`,
+    '"tools":[{"type":"advisor_20260301","name":"advisor","<model>":"claude-another"}]',
+    '"<thread>":{"type":"continue"}',
+    '"<fallbacks>":[{"model":"claude-another"}]',
+    '"<previous_response_id>":"resp_of_another"',
+  ],
+  '/chat/completions': [
+    `"messages":${item('{"type":"file","<file>":{"<file_id>":"file_of_another"}}')}`,
+    '"<container>":"container_of_another"',
+    '"<file_ids>":["file_of_another"]',
+    '"<vector_store_ids>":["vs_of_another"]',
+    '"<conversation_id>":"conv_of_another"',
+    '"<previous_response_id>":"resp_of_another"',
+    '"<prompt>":{"id":"pmpt_of_another"}',
+    '"<tool_resources>":{"file_search":{"<vector_store_ids>":["vs_of_another"]}}',
+    '"tools":[{"file_search":{"<file_search_store_names>":["fileSearchStores/of-another"]}}]',
+    '"<preset>":"of-the-operator"',
+    '"<fallbacks>":["another-model"]',
+    '"<context_window_fallbacks>":[{"m":["another-model"]}]',
+    '"<route>":"fallback"',
+    '"<model_list>":[{"model_name":"m"}]',
+    '"plugins":[{"id":"web","engine":{"<model>":"another-model"}}]',
+    '"<plugins>":[{"id":"auto-router","<allowed_models>":["another/*"]}]',
+    '"<compound_custom>":{"models":{"<answering_model>":"another-model"}}',
+    '"<extra_body>":{"<models>":["another-model"]}',
+    '"<extra_body>":{"<fallbacks>":["another-model"]}',
+    '"<extra_body>":{"<container>":"container_of_another"}',
+    `"plugins":${'['.repeat(12)}{"model":"another-model"}${']'.repeat(12)}`,
+  ],
+} as const;
+
+describe('where unpriced fields are forwarded', () => {
+  const random = createSeededRandom(82);
+  const forwarding = useResource(() => openGateway({ unpricedFields: 'forward' }));
+  let key: string;
+  beforeAll(async () => {
+    await forwarding.aimAtProvider('svc/extract-default', { provider: 'anthropic' }, forwarding.upstream);
+    ({ rawKey: key } = await forwarding.mint({
+      requestsPerMinute: 1_000_000,
+      tokensPerMinute: 1_000_000_000,
+    }));
+  });
+
+  const cases = Object.entries(NEVER_FORWARDED).flatMap(([path, all]) =>
+    all.map((member) => [path, member] as const),
+  );
+  test.each(cases)('%s %s', async (path, member) => {
+    const model = path === '/messages' ? 'svc/extract-default' : 'svc/chat-default';
+    for (const body of spellings(random, member)) {
+      const refused = await post(`${forwarding.url}${path}`, key, `{"model":"${model}",${body}}`);
+      expect(`${refused.status} ${body}`).toBe(`400 ${body}`);
+    }
+    expect(forwarding.upstream.received).toEqual([]);
   });
 });

@@ -65,7 +65,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     calls: await rows(
       `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
          prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-         tries, charge_share_millionths, price_factor_millionths, completion_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, endpoint, target_id,
+         tries, charge_share_millionths, price_factor_millionths, completion_factor_millionths, tier, hour_write_tokens, hour_write_factor_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp, unpriced, endpoint, target_id,
          reason, http_status, streamed, estimated_tokens, first_byte_ms, duration_ms
        from calls where company_id = $1 order by request_id`,
       id,
@@ -157,6 +157,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
     test('G-28 charging calls one by one and in groups writes the same rows', async () => {
       const random = createSeededRandom(75);
       const ofCompletion = createSeededRandom(76);
+      const ofUnpriced = createSeededRandom(77);
       const alias = random.pick(['svc/chat-default', 'svc/chat-cheap']);
       const [singly, together, other] = [await company(2_000n), await company(2_000n), await company()];
       const keyId = newId();
@@ -193,6 +194,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           cacheHit: random.pick([undefined, true]),
           overMcp: random.pick([undefined, true]),
           servedBy: random.pick([undefined, 'svc/chat-premium']),
+          unpriced: ofUnpriced.pick([undefined, ['service_tier', 'web_search']]),
         } satisfies Partial<FinishedCall>;
         const key = { keyId: random.pick([keyId, null]) };
         const one = await charge(finishedCall(singly, { ...changes, ...key }));

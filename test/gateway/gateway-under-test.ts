@@ -30,6 +30,7 @@ import {
   createAbandonedStreams,
 } from '../../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
+import { createUnpricedCalls } from '../../src/domain/limits/unpriced-calls.ts';
 import { nameOfAlias } from '../../src/domain/models/aliases.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { type AliasToolsParams, setAliasTools } from '../../src/domain/models/hosted-tools.ts';
@@ -80,6 +81,8 @@ export interface GatewayOptions {
   readonly embeddedAllowed?: boolean;
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly unavailableTools?: 'refuse' | 'drop';
+  readonly unpricedFields?: 'forward' | 'refuse';
+  readonly unpricedCallsPerDay?: number;
   /** Failures in a row that open a provider's breaker; only tests of breakers want that. */
   readonly breakerFailures?: number;
   /** What the company has; a million credits where nothing is said. */
@@ -110,11 +113,12 @@ export interface GatewayOptions {
 
 function choicesOf(options: GatewayOptions) {
   const { idleTimeoutMs = TIMEOUT_MS, bodyTimeoutMs = TIMEOUT_MS, unavailableTools } = options;
-  const { streamUsageChunk = 'always', origins = [] } = options;
+  const { streamUsageChunk = 'always', unpricedFields = 'forward', origins = [] } = options;
   const tools = unavailableTools === undefined ? {} : { unavailableTools };
   const { largeBodiesBytes = 512_000_000, largeAnswersBytes = 1_024_000_000, scanLargeBody } = options;
   const room = { largeBodiesBytes, largeAnswersBytes };
-  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, scanLargeBody, ...tools, origins, ...room };
+  const rules = { streamUsageChunk, unpricedFields, origins, ...tools };
+  return { idleTimeoutMs, bodyTimeoutMs, scanLargeBody, ...rules, ...room };
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -143,11 +147,12 @@ export async function openGateway(options: GatewayOptions = {}) {
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, ...ABANDONED_STREAMS, ...options.abandonedStreams },
   });
+  const unpricedCalls = createUnpricedCalls({ sharedState, ownState, clock, perDay: perDayOf(options) });
   const chargeDeferred = chargeDeferredIn(database, clock);
   const running = await createRunningCalls({ sharedState, log });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
-    ...{ ...parsing, ownKeys, addressRefusals, billingStatuses },
+    ...{ unpricedCalls, ...parsing, ownKeys, addressRefusals, billingStatuses },
     ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log, chargeDeferred }),
@@ -174,7 +179,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     upstream,
     ...aim,
     ...{ models, ownKeys, memory: app.memory },
-    abandoned,
+    ...{ abandoned, unpricedCalls },
     catalogue,
     entries,
     companyId: company.id,
@@ -207,6 +212,8 @@ export async function openGateway(options: GatewayOptions = {}) {
 }
 
 const ALIASES_WITH_TARGETS = ['svc/chat-default', 'svc/extract-default', 'svc/embed-default'];
+
+const perDayOf = ({ unpricedCallsPerDay = 100 }: GatewayOptions) => unpricedCallsPerDay;
 
 type Listened = Parameters<typeof listen>[0];
 

@@ -19,7 +19,7 @@ const event = (type: string, more: object) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
 describe('hosted tools', () => {
-  const gateway = useResource(() => openGateway());
+  const gateway = useResource(() => openGateway({ unpricedFields: 'refuse' }));
   const poor = useResource(() => openGateway({ balanceMicro: 300_000n }));
   const anthropic = useResource(async () => startScriptedUpstream());
   const [openaiAlias, anthropicAlias] = ['svc/chat-default', 'svc/extract-default'];

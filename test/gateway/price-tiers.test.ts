@@ -28,7 +28,7 @@ const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', c
 const response = { id: 'resp_1', object: 'response', model: 'm', output: [] };
 
 describe('tiers of providers', () => {
-  const gateway = useResource(() => openGateway());
+  const gateway = useResource(() => openGateway({ unpricedFields: 'refuse' }));
   const anthropic = useResource(async () => startScriptedUpstream());
 
   async function setFactors(alias: string, priceFactors: FactorsByField | null) {

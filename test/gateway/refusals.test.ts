@@ -43,7 +43,7 @@ let chatUrl: string;
 
 const clock = createSettableClock();
 const gateway = useResource(() =>
-  openGateway({ clock, maxBodyBytes: 10_000, bodyTimeoutMs: BODY_TIMEOUT_MS }),
+  openGateway({ clock, maxBodyBytes: 10_000, bodyTimeoutMs: BODY_TIMEOUT_MS, unpricedFields: 'refuse' }),
 );
 beforeAll(async () => {
   ({ rawKey } = await gateway.mint());

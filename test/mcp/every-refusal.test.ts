@@ -14,6 +14,8 @@ import { callTool, ERAS, openClient } from './mcp-client.ts';
 
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 };
 
+const VOICE = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } };
+
 let blocks = false;
 /** The operator's hook before calls, which allows everything unless a run says otherwise. */
 const hook = Bun.serve({
@@ -26,7 +28,7 @@ const callHook = {
   onFailure: 'closed' as const,
 };
 
-const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', callHook }));
+const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', callHook, unpricedCallsPerDay: 0 }));
 
 interface RefusedRun {
   readonly status: number;
@@ -80,6 +82,11 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
     ...unreadable,
     status: 400,
     asked: { ...CHAT, model: 'svc/embed-default' },
+  },
+  'too many answers with an unknown cost': {
+    ...{ status: 400, code: 'UNPRICED_LIMIT', type: 'invalid_request_error' },
+    asked: { ...CHAT, messages: [{ role: 'user', content: [VOICE] }] },
+    arrange: answerUnpriced,
   },
   'requests a minute': { ...limited, key: { requestsPerMinute: 1 }, arrange: useUp },
   'tokens a minute': { ...limited, key: { tokensPerMinute: 70 }, arrange: useUp },
@@ -158,6 +165,12 @@ async function blockAll(): Promise<() => Promise<void>> {
   return async () => {
     blocks = false;
   };
+}
+
+/** One more than the company may have today. Only calls with such fields are refused for it. */
+async function answerUnpriced(): Promise<() => Promise<void>> {
+  await gateway.unpricedCalls.answered(gateway.companyId, ['audio']);
+  return async () => {};
 }
 
 async function suspend(): Promise<() => Promise<void>> {

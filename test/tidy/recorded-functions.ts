@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 12,
-    checksum: '027638241c59bd21',
+    revision: 13,
+    checksum: '380640e87a284186',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 20,
-    checksum: 'b17d8712b5df5016',
+    revision: 21,
+    checksum: '218c5ec7dac98710',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -180,6 +180,7 @@ const REASONS: Readonly<Record<string, string>> = {
   rateLimited: 'A limit of the key or a ceiling of the company was reached',
   addressLimited: 'Too many requests came from its address. The operator sets that limit',
   invalidRequest: 'The request could not be read',
+  UNPRICED_LIMIT: 'Too many answers of the day had a cost that no price covers',
   notFound: 'There is no such route',
   idempotencyConflict: 'The idempotency key was taken',
   tooLarge: 'The request was too large',

@@ -12,7 +12,7 @@ export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
   calls(filter: $filter, first: 50, after: $after) {
     nodes { id requestId createdAt endpoint overMcp model servedBy pricedAs outcome status code stream promptTokens cachedTokens
       cacheWriteTokens completionTokens credits toolCredits corrections { credits nodes { credits reason } } firstTokenMs durationMs endUser tags project cacheHit ownKey
-      count price { prompt cached completion cacheWrite } tier priceFactor completionPriceFactor hourWriteTokens apiKey { id name } company { id name } target tries providerCost }
+      count price { prompt cached completion cacheWrite } tier priceFactor completionPriceFactor hourWriteTokens unpriced apiKey { id name } company { id name } target tries providerCost }
     pageInfo { hasNextPage endCursor } searchedUntil } }`);
 
 export type Call = RowOf<typeof CALLS>;
@@ -63,6 +63,7 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
             call.completionPriceFactor !== call.priceFactor &&
               `${call.completionPriceFactor} × the price of completion tokens`,
           ],
+          ['Not covered by a price', call.unpriced.length > 0 && call.unpriced.join(', ')],
           ['Answered from the cache', call.cacheHit && 'yes'],
           ['With the company’s own provider key', call.ownKey && 'yes'],
           ['First token after', call.firstTokenMs !== null && latency(call.firstTokenMs)],

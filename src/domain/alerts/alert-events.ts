@@ -45,6 +45,12 @@ export const ALERT_EVENTS = {
     name: 'Withheld usage',
     meaning: 'Providers reported more usage than a call can have; the excess is not charged.',
   },
+  UNPRICED_CALLS: {
+    audience: 'operators',
+    type: 'alert.unpriced_calls',
+    name: 'Costs without a price',
+    meaning: 'The first call of a day whose provider reported a cost that no price covers.',
+  },
   AUDIT_DIFFERENCES: {
     audience: 'operators',
     type: 'alert.audit_differences',

@@ -17,6 +17,11 @@ import {
   WITHHELD_USAGE_CRON,
   WITHHELD_USAGE_QUEUE,
 } from './settlement/report-withheld-usage.ts';
+import {
+  createUnpricedReport,
+  UNPRICED_CALLS_CRON,
+  UNPRICED_CALLS_QUEUE,
+} from './usage/report-unpriced-calls.ts';
 import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from './usage/usage-months.ts';
 
 interface CallWorkParts extends CallPartitionParts, UsageReportParts, RerateParts {
@@ -33,10 +38,12 @@ export const CALL_QUEUES: readonly QueueDefinition[] = [
   IDEMPOTENCY_RETENTION_QUEUE,
   CALLS_RETENTION_QUEUE,
   WITHHELD_USAGE_QUEUE,
+  UNPRICED_CALLS_QUEUE,
   RERATE_QUEUE,
 ];
 
 export function callWork(parts: CallWorkParts): readonly QueueWork[] {
+  const reportUnpriced = createUnpricedReport(parts);
   return [
     {
       queue: USAGE_MONTHS_QUEUE,
@@ -61,6 +68,12 @@ export function callWork(parts: CallWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: WITHHELD_USAGE_CRON,
       handler: async () => void (await reportWithheldUsage(parts)),
+    },
+    {
+      queue: UNPRICED_CALLS_QUEUE,
+      concurrency: 1,
+      cron: UNPRICED_CALLS_CRON,
+      handler: async () => void (await reportUnpriced()),
     },
     { queue: RERATE_QUEUE, concurrency: 1, handler: createRerateHandler(parts) },
   ];

@@ -26,6 +26,7 @@ import {
   type Tiers,
   tierUse,
 } from '../models/tiers/tiers.ts';
+import { boundedUnpriced } from '../models/tiers/unpriced-fields.ts';
 
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
@@ -367,6 +368,7 @@ export function recordOf(
     ownKey: by.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
+    unpriced: ending.unpriced === undefined ? undefined : boundedUnpriced(ending.unpriced),
     response,
   };
 }

@@ -13,6 +13,7 @@ import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
 import type { HostedPlan, PaidCall } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import type { UnpricedField } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
 import { isDeclaredTooLarge, tooLargeMessage } from '../../http/read-body.ts';
@@ -26,8 +27,7 @@ import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
 import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { blockedBy, limitRefusal, NOT_PAYABLE_NOW, type NotAdmitted, payerOf } from './credit-refusals.ts';
-import { fallbackAliases, usableFallbacks } from './fallback-aliases.ts';
-import { planTools, type UnavailableTools } from './hosted-tools.ts';
+import { fallbackAliases } from './fallback-aliases.ts';
 import {
   claimOrRelease,
   IDEMPOTENCY_KEY_HEADER,
@@ -37,14 +37,14 @@ import {
   UNREADABLE_KEY,
 } from './idempotency.ts';
 import { aliasOfCompany, type CompanyAliasParts } from './own-keys.ts';
+import { type PricingParts, planPrices } from './plan-prices.ts';
 import { type CallBodyParts, readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf, wireOfPath } from './routes.ts';
-import { planTiers } from './tier-refusal.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
-export interface AdmitParts extends CompanyAliasParts, CallBodyParts {
+export interface AdmitParts extends CompanyAliasParts, CallBodyParts, PricingParts {
   readonly keys: KeyDirectory;
   readonly models: ModelDirectory;
   readonly limits: Limits;
@@ -58,8 +58,6 @@ export interface AdmitParts extends CompanyAliasParts, CallBodyParts {
   /** Whether streams include a usage chunk that the client did not request, unless the key has its own setting. */
   readonly streamUsageChunk?: 'always' | 'asked';
   readonly secrets: Secrets;
-  /** What happens to optional hosted tools that the model does not have; refused by default. */
-  readonly unavailableTools?: UnavailableTools;
   /** Undefined or null if no hook runs before calls. */
   readonly callHook?: CallHook | null;
   /** What is wrong with the parameters of a read, or null. */
@@ -111,6 +109,8 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly cache?: CacheUse | null;
   /** Types of tools that were taken out of the body. */
   readonly droppedTools?: readonly string[];
+  /** What is forwarded although no price covers what the provider may charge for it; omitted for nearly every call. */
+  readonly unpriced?: readonly UnpricedField[] | undefined;
   /** Null if neither the client nor the key sets any. */
   readonly attribution: CallAttribution | null;
 }
@@ -161,7 +161,7 @@ export type Admission =
  * its address; a refused one consumes nothing else. Invoices and balances do not block reads; their parameters are checked
  * like a body. An idempotency key is validated with the body (400), and its state is checked after the model (409); a repeat
  * whose answer is stored continues like a read. Responses that a body refers to are looked up after that (404), and then
- * hosted tools and tiers that the model does not have are refused (400).
+ * hosted tools and tiers that the model does not have are refused (400), or counted if unpriced fields are forwarded.
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address } = arrival;
@@ -292,14 +292,10 @@ async function admitPaidCall(
   const continued = isContinuation(requested) ? await continueResponse(parts.responses, requested) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
   const plain = continued ?? requested;
-  const planned = planTools(route, plain, arrival.request, parts.unavailableTools);
-  if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
-  const { alias, bytes, fields } = planned ?? plain;
-  const hosted = planned?.plan ?? null;
-  const usable = usableFallbacks(requested.fallbacks, continued !== null, fields);
-  const priced = planTiers({ route, alias, bytes, fields, fallbacks: usable });
-  if (priced.outcome === 'refused') return refuse(priced.refusal, known);
-  const { tiers, fallbacks } = priced;
+  const planning = planPrices(parts, { requested, call: plain, request: arrival.request });
+  const planned = planning instanceof Promise ? await planning : planning;
+  if (planned.outcome === 'refused') return refuse(planned.refusal, known);
+  const { alias, bytes, fields, hosted, tiers, fallbacks } = planned;
   const status = await parts.billingStatuses.find(key.companyId);
   onStep?.('standing');
   const blocked = status === null ? NOT_PAYABLE_NOW : blockedBy(parts.calls, status, key, startedAtMs);
@@ -341,7 +337,8 @@ async function admitPaidCall(
     tiers,
     listsFallbacks,
     cache,
-    droppedTools: planned?.dropped,
+    droppedTools: planned.dropped,
+    unpriced: hit === null && planned.unpriced.length > 0 ? planned.unpriced : undefined,
     attribution: requested.attribution,
   };
   // The route determines which of the two types the fields have.

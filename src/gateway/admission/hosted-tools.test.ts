@@ -3,12 +3,17 @@ import { type Alias, DEFAULT_BOUNDS } from '../../domain/models/aliases.ts';
 import type { TargetWire } from '../../ports/model-upstream.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { readModelBody } from '../json/request-body.ts';
-import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
+import { isHosted, planHosted, type ToolModes } from './hosted-tools.ts';
 
 const ENDPOINTS = { completions: 'chat/completions', responses: 'responses', messages: 'messages' } as const;
 const target = { id: 't', baseUrl: 'https://one.example/v1', model: 'm', apiKey: null, weight: 1 };
 
-function planned(wire: ClientWire, members: string, more: Partial<Alias>, unavailable: UnavailableTools) {
+function planned(
+  wire: ClientWire,
+  members: string,
+  more: Partial<Alias>,
+  unavailable: ToolModes['unavailable'],
+) {
   const bytes = new TextEncoder().encode(`{"model":"svc/a",${members}}`);
   const read = readModelBody(bytes, wire);
   if (read.outcome === 'invalid') throw new Error(read.message);
@@ -22,7 +27,7 @@ function planned(wire: ClientWire, members: string, more: Partial<Alias>, unavai
   };
   const call = { alias, bytes, fields: read.fields };
   if (!isHosted(call)) throw new Error('nothing is hosted');
-  const plan = planHosted({ ...call, route: { wire, endpoint: ENDPOINTS[wire] } }, unavailable);
+  const plan = planHosted({ ...call, route: { wire, endpoint: ENDPOINTS[wire] } }, { unavailable });
   if (plan.outcome === 'refused') return `${plan.refusal.param}: ${plan.refusal.message}`;
   const { model, ...sent } = JSON.parse(new TextDecoder().decode(plan.bytes));
   expect(model).toBe('svc/a');

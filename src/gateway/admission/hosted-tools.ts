@@ -2,11 +2,25 @@ import type { HostedPlan, PlannedTool } from '../../domain/model-calls/paid-call
 import type { Alias, AliasTools } from '../../domain/models/aliases.ts';
 import { HOSTED_TOOLS, type HostedTool, MOST_TOOL_USES, mayName } from '../../domain/models/hosted-tools.ts';
 import { speaks } from '../../domain/models/providers.ts';
+import {
+  distinctFields,
+  PLUGINS,
+  type UnpricedField,
+  type UnpricedFieldsMode,
+  unpricedTool,
+} from '../../domain/models/tiers/unpriced-fields.ts';
 import { joinBytes } from '../../http/bytes.ts';
 import type { ModelEndpoint } from '../../ports/model-upstream.ts';
 import type { ClientWire } from '../json/client-wire.ts';
-import { type HostedBody, type HostedToolUse, type Span, toolMessage } from '../json/hosted-parts.ts';
+import {
+  type HostedBody,
+  type HostedToolUse,
+  MCP_SERVERS,
+  type Span,
+  toolMessage,
+} from '../json/hosted-parts.ts';
 import { jsonText } from '../json/json-text.ts';
+import { otherModelMessage } from '../json/provider-references.ts';
 import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
 import { readElements, valueEnd } from '../json/scan-json.ts';
 import { isFree } from './call-size.ts';
@@ -14,8 +28,13 @@ import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import type { Route } from './routes.ts';
 
-/** How optional tools that the alias does not have are handled: see `UNAVAILABLE_TOOLS`. */
-export type UnavailableTools = 'refuse' | 'drop';
+/** How tools that the alias has no price for are handled. */
+export interface ToolModes {
+  /** Optional ones: see `UNAVAILABLE_TOOLS`. */
+  readonly unavailable?: 'refuse' | 'drop' | undefined;
+  /** The others: see `UNPRICED_FIELDS`. */
+  readonly unpriced?: UnpricedFieldsMode | undefined;
+}
 
 interface HostedCall {
   readonly alias: Alias;
@@ -42,12 +61,12 @@ export function isHosted(call: AnyCall): call is HostedCall {
 export function planTools(
   route: Route,
   call: AnyCall,
-  { headers }: Request,
-  unavailable?: UnavailableTools,
+  { headers }: Pick<Request, 'headers'>,
+  modes?: ToolModes,
 ): Planned | null {
   if (route.kind !== 'model-call' || !isHosted(call)) return null;
   const isCodex = CODEX.test(headers.get('originator') ?? '');
-  return planHosted({ ...call, route, isCodex }, unavailable);
+  return planHosted({ ...call, route, isCodex }, modes);
 }
 
 /** The `originator` of Codex: codex_cli_rs, codex_exec, codex_vscode, Codex Desktop. */
@@ -65,26 +84,35 @@ type Planned =
       readonly plan: HostedPlan | null;
       /** Types of tools that were removed from the body. */
       readonly dropped: readonly string[];
+      /** What is forwarded although the alias has no price for it. */
+      readonly unpriced: readonly UnpricedField[];
     };
 
 /**
  * Plans a call with hosted tools, or with ids of objects stored at the provider. Both require a target that supports the
- * client's wire format itself, and both must be enabled on the alias. The spending on tools is limited by the body's own
- * limit, or by the alias's, which is written into the body. Not called for other calls.
+ * client's wire format itself. Ids must be enabled on the alias, and so must tools unless unpriced fields are forwarded. The
+ * spending on tools that have a price is limited by the body's own limit, or by the alias's, which is written into the body.
+ * Not called for other calls.
  */
-export function planHosted(call: RequestedCall, unavailable: UnavailableTools = 'refuse'): Planned {
+export function planHosted(call: RequestedCall, modes: ToolModes = {}): Planned {
   const { alias, route, fields } = call;
   const { hosted } = fields;
   const { wire, endpoint } = route;
   const tools = alias.tools ?? null;
   const used = new Map<HostedToolUse, HostedTool>();
   const dropped: HostedToolUse[] = [];
+  const forwarded: HostedToolUse[] = [];
+  const forwards = modes.unpriced === 'forward';
   for (const use of hosted.tools) {
     const tool = toolOf(wire, use.type);
-    if (tool !== null && tools?.prices.has(tool.name) === true) used.set(use, tool);
-    else if (isOptional(call, use, tool, unavailable)) dropped.push(use);
+    const isPriced = tool !== null && tools?.prices.has(tool.name) === true;
+    if (isPriced && use.isGrouped !== true) used.set(use, tool);
+    else if (!isPriced && isOptional(call, use, tool, modes)) dropped.push(use);
+    else if (!isPriced && forwards) forwarded.push(use);
     else return refused(toolMessage(use.type), use.param);
   }
+  const other = forwarded.find(({ modelMember }) => modelMember != null);
+  if (other !== undefined) return refused(otherModelMessage(other.param, other.modelMember), other.param);
   const unknown = hosted.ids.find(({ id }) => tools === null || !mayName(tools, id));
   if (unknown !== undefined) return refused(idMessage(unknown.param), unknown.param);
   if (dropped.length > 0 && !hasOthers(call.bytes, hosted, dropped.length)) {
@@ -94,10 +122,11 @@ export function planHosted(call: RequestedCall, unavailable: UnavailableTools = 
   if (used.size > 0 && hosted.tools.some(({ span }) => span !== null) && hosted.toolList === null) {
     return refused("Write 'tools' in lower case, once.", 'tools');
   }
-  const needsProvider = used.size > 0 || hosted.ids.length > 0;
+  const isPaid = used.size > 0 || hosted.ids.length > 0;
+  const needsProvider = isPaid || forwarded.length > 0;
   const targets = needsProvider ? alias.targets.filter((target) => speaks(target, endpoint)) : alias.targets;
   if (targets.length === 0 && alias.targets.length > 0) return refused(...translatedMessage(call));
-  const planned = tools === null || !needsProvider ? NOTHING : boundsOf(call, tools, used);
+  const planned = tools === null || !isPaid ? NOTHING : boundsOf(call, tools, used);
   if (planned.outcome === 'refused') return planned;
   const bytes = rewritten(call, dropped, isFree(route) ? [] : planned.splices);
   const read = bytes === call.bytes ? null : readModelBody(bytes, wire);
@@ -109,7 +138,13 @@ export function planHosted(call: RequestedCall, unavailable: UnavailableTools = 
     fields: { ...(read?.fields ?? fields), refersOutside: fields.refersOutside || used.size > 0 },
     plan: planned.plan,
     dropped: [...new Set(dropped.map(({ type }) => type))],
+    unpriced: isFree(route) ? [] : distinctFields(forwarded.map(unpricedField)),
   };
+}
+
+function unpricedField({ type, param, span, isGrouped }: HostedToolUse): UnpricedField {
+  if (span !== null || isGrouped === true || param === MCP_SERVERS) return unpricedTool(type);
+  return { name: param, kind: param === PLUGINS ? 'plugins' : 'search' };
 }
 
 /** For a response whose request is no longer known: every tool of the alias, with the most uses that a call may have. */
@@ -137,15 +172,17 @@ const OPTIONAL: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image
  * provider's index in every request, so that one is dropped regardless of the setting (decisions/0049).
  */
 function isOptional(
-  { bytes, fields: { hosted }, route, isCodex }: RequestedCall,
+  { alias, bytes, fields: { hosted }, route, isCodex }: RequestedCall,
   { span }: HostedToolUse,
   tool: HostedTool | null,
-  unavailable: UnavailableTools,
+  { unavailable, unpriced }: ToolModes,
 ): boolean {
   if (tool === null || span === null || hosted.toolList === null || !OPTIONAL.has(tool.name)) return false;
   if (hosted.toolChoices.some((choice) => textIn(bytes, choice).includes(tool.name))) return false;
   if (unavailable === 'drop') return true;
   if (route.wire !== 'responses' || tool.name !== 'web_search') return false;
+  // A provider that speaks the API has it: there it works as it would without the gateway.
+  if (unpriced === 'forward' && alias.targets.some((target) => speaks(target, route.endpoint))) return false;
   return isCodex === true || JSON.parse(textIn(bytes, span)).external_web_access === false;
 }
 
@@ -327,6 +364,11 @@ function idMessage(param: string): string {
       return 'Data sources that the provider searches cannot be used. Send the content itself.';
     case 'container':
       return 'This container or skill of the provider is not enabled for this model.';
+    case 'previous_response_id':
+    case 'thread_id':
+    case 'assistant_id':
+    case 'conversation_id':
+      return `What is stored at the provider ('${param}') cannot be used. Send the content itself.`;
     default:
       return param.startsWith('tools')
         ? 'A tool names a file, vector store or container of the provider that is not enabled for this model.'

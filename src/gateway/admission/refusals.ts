@@ -127,6 +127,13 @@ export const REFUSALS = {
     code: null,
     message: 'The request could not be parsed.',
   },
+  unpricedLimit: {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'UNPRICED_LIMIT',
+    message:
+      'Your company had too many calls today for which the provider reported a cost that the model has no price for. Leave out the fields that cause it, or ask the operator of the gateway to set a price.',
+  },
   tooLarge: {
     status: 413,
     type: 'invalid_request_error',

@@ -5,8 +5,13 @@ import {
   plainTiers,
   type RequestedTiers,
   type Tiers,
-  unpricedTier,
+  unpricedTiers,
 } from '../../domain/models/tiers/tiers.ts';
+import {
+  UNPRICED_AUDIO,
+  type UnpricedField,
+  type UnpricedFieldsMode,
+} from '../../domain/models/tiers/unpriced-fields.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { isFree } from './call-size.ts';
 import type { ParseFields } from './read-parse-body.ts';
@@ -27,32 +32,45 @@ type PlannedTiers =
       readonly outcome: 'planned';
       /** The tiers that affect the price; null if none do, as for nearly every call. */
       readonly tiers: RequestedTiers | null;
-      /** The fallbacks that have a price for these tiers. */
+      /** The fallbacks that have a price for these tiers, as far as the alias has one. */
       readonly fallbacks: readonly Alias[] | undefined;
+      /** What is forwarded although the alias has no factor for it. */
+      readonly unpriced: readonly UnpricedField[];
     };
 
 /**
- * Refuses tiers that cost the operator more than the price covers (priority, fast, a geography), unless the alias has a
- * factor for them. If the alias has factors, a call without such fields is charged by the tiers that its provider reports.
+ * Tiers that cost the operator more than the price covers (priority, fast, a geography) need a factor of the alias, unless
+ * unpriced fields are forwarded. If the alias has factors, a call without such fields is charged by the tiers that its
+ * provider reports.
  */
-export function planTiers({ route, alias, bytes, fields, fallbacks }: TieredCall): PlannedTiers {
+export function planTiers(
+  { route, alias, bytes, fields, fallbacks }: TieredCall,
+  mode: UnpricedFieldsMode = 'refuse',
+): PlannedTiers {
   const requested = 'tiers' in fields ? fields.tiers : null;
   const hasFactors =
     alias.priceFactors != null || fallbacks?.some(({ priceFactors }) => priceFactors != null);
   const mayWrite = 'tiers' in fields && (hasCacheWrites(alias) || fallbacks?.some(hasCacheWrites) === true);
   if ((requested === null && hasFactors !== true && !mayWrite) || isFree(route))
-    return { outcome: 'planned', tiers: null, fallbacks };
+    return { outcome: 'planned', tiers: null, fallbacks, unpriced: NOTHING };
   const tiers = requested ?? NO_TIERS;
-  const unpriced = unpricedTier(alias, tiers);
+  const unpriced = unpricedTiers(alias, tiers);
   // The embedded models, which answer where an alias has no targets, hear nothing: audio costs the operator nothing there.
-  const isFreeAudio = unpriced === 'modalities' && alias.targets.length === 0;
-  if (unpriced !== null && !isFreeAudio) return { outcome: 'refused', refusal: refusalOf(unpriced) };
+  const [first] = alias.targets.length > 0 ? unpriced : unpriced.filter((field) => field !== 'modalities');
+  if (first !== undefined && mode === 'refuse') return { outcome: 'refused', refusal: refusalOf(first) };
   return {
     outcome: 'planned',
     tiers: pricedTiers(hasFactors === true ? tiers : null, mayWrite && writesForHour(bytes)),
-    fallbacks: fallbacks?.filter((other) => unpricedTier(other, tiers) === null),
+    fallbacks: fallbacks?.filter((other) =>
+      unpricedTiers(other, tiers).every((field) => first !== undefined && unpriced.includes(field)),
+    ),
+    unpriced: unpriced.map((name) =>
+      name === 'modalities' ? UNPRICED_AUDIO : { name, kind: 'tier' as const },
+    ),
   };
 }
+
+const NOTHING: readonly UnpricedField[] = [];
 
 function pricedTiers(tiers: Tiers | null, isForHour: boolean): RequestedTiers | null {
   return isForHour ? { ...tiers, writesForHour: true } : tiers;

@@ -12,6 +12,7 @@ import type { BillingStatus, BillingStatuses } from '../../domain/credits/holds/
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import { createKeyReports, REPORT_WITHIN_MS } from '../../domain/limits/key-reports.ts';
+import type { UnpricedCalls } from '../../domain/limits/unpriced-calls.ts';
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import {
   type CallEnding,
@@ -22,6 +23,7 @@ import {
 } from '../../domain/model-calls/paid-call.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
+import { measuredName } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
@@ -50,6 +52,7 @@ export interface EndParts {
   readonly holds: CreditHolds;
   readonly billingStatuses: BillingStatuses;
   readonly idempotency: IdempotentCalls;
+  readonly unpricedCalls: UnpricedCalls;
   /** Undefined if only answers of idempotent calls are stored. */
   readonly answerRecorder?: AnswerRecorder;
 }
@@ -207,6 +210,8 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
       },
       ending,
     );
+    // Awaited after the commit: the next call of a client that has its answer meets the count.
+    const counting = record.unpriced === undefined ? null : countUnpriced(record.companyId, record.unpriced);
     const tokens = tokensToCount(record);
     context.trace?.ended(
       record,
@@ -216,6 +221,7 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
     const settled = await (call.claim === null
       ? written(record)
       : writtenWithAnswer(record, call.claim, ending.answer ?? null));
+    if (counting !== null) await counting;
     context.trace?.settled(settled.outcome);
     context.bodyShare?.release();
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
@@ -226,6 +232,10 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
     if (settled.outcome !== 'not-written') return true;
     parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
     return false;
+  }
+  /** A count that fails lets calls pass: what they cost is recorded all the same. */
+  async function countUnpriced(companyId: string, names: readonly string[]): Promise<void> {
+    await parts.unpricedCalls.answered(companyId, [...new Set(names.map(measuredName))]).catch(() => {});
   }
   function written(record: FinishedCall): Promise<Settled> {
     return parts.calls.settle(record, context.trace?.committing).catch(notWritten);

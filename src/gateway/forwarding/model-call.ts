@@ -17,11 +17,10 @@ import { isFree } from '../admission/call-size.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
-import { reportedTiers } from '../json/reported-tiers.ts';
 import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
-import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
+import { createAnswerCosts } from './answer-costs.ts';
 import { countedResponse, MEMORY_FULL } from './answer-memory.ts';
 import {
   type Answering,
@@ -312,6 +311,8 @@ async function answerGathered(answering: Answering, share: MemoryShare): Promise
   context.trace?.whole(read.bytes);
   const usage = answer.body.lacksUsage?.() === true ? null : read.usage;
   const isFine = usage !== null || isFree(call.route);
+  const costs = createAnswerCosts(call);
+  costs?.noteWhole(gathered.bytes);
   const isWritten = await end({
     outcome: isFine ? 'SUCCEEDED' : 'FAILED',
     reason: isFine ? null : 'no-usage',
@@ -319,8 +320,7 @@ async function answerGathered(answering: Answering, share: MemoryShare): Promise
     targetId: target.id,
     tokens: usage,
     firstByteMs,
-    ...(call.hosted == null || usage === null ? {} : usedTools(call.route.wire, call.hosted, gathered.bytes)),
-    ...(call.tiers == null ? {} : { reportedTiers: reportedTiers(call.route.wire, gathered.bytes) }),
+    ...costs?.ending(context.served?.by ?? call.alias, usage !== null),
     ...(call.claim === null ? {} : { answer: { contentType: JSON_TYPE, bytes: read.bytes } }),
     copy: parts.answerRecorder?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
     isWhole: true,

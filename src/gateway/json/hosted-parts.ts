@@ -60,6 +60,10 @@ export interface HostedToolUse {
   readonly span: Span | null;
   /** The tool's own `max_uses`; null if it has none. */
   readonly maxUses: Span | null;
+  /** It is in a nested list, in which hosted tools cannot be enabled. */
+  readonly isGrouped?: boolean;
+  /** The name of a member of it that names another model; null or omitted if there is none. */
+  readonly modelMember?: string | null;
 }
 
 /** The id of an object stored at the provider. */
@@ -80,6 +84,9 @@ export function hostedBody(found: ProviderReferences, { tools, ids }: HostedPart
   const toolList = found.toolsSeen === 1 ? found.tools : null;
   return { tools, ids, toolList, maxToolCalls: found.maxToolCalls, toolChoices: found.toolChoices ?? [] };
 }
+
+/** The member of a Messages body that lists them. */
+export const MCP_SERVERS = 'mcp_servers';
 
 /** The member of a Messages body for a conversation that Anthropic stores between calls. */
 export const THREAD = 'thread';
@@ -122,8 +129,12 @@ interface IdsWithin extends Content {
   readonly isNamed: boolean;
 }
 
-/** Names of ids in a hosted tool and its container. `iu` also matches the long s, as some parsers do. */
-export const TOOL_IDS = /(?:^|_)ids?$|^container$/iu;
+/**
+ * Names of ids in a hosted tool and its container, and of Google's stores, which have names instead. `iu` also matches the
+ * long s, as some parsers do.
+ */
+export const TOOL_IDS =
+  /(?:^|_)ids?$|^(?:file|vectorstore|collection|library|skill|container)ids?$|^container$|^(?:file_?search_?store_?names?|data_?store|rag_?corp(?:us|ora))$/iu;
 /** Names of ids in a stored prompt, whose variables have names chosen by the client. */
 export const PROMPT_IDS = /^(?:id|file_ids?|vector_store_ids?)$/iu;
 
@@ -196,7 +207,8 @@ const CLIENT_TOOLS = {
 const GOOGLE_TOOLS = [
   ...['google_search', 'googlesearch', 'google_search_retrieval', 'googlesearchretrieval'],
   ...['enterprise_web_search', 'enterprisewebsearch', 'google_maps', 'googlemaps'],
-  ...['url_context', 'urlcontext', 'code_execution', 'codeexecution'],
+  ...['url_context', 'urlcontext', 'code_execution', 'codeexecution', 'computer_use', 'computeruse'],
+  ...['file_search', 'filesearch', 'retrieval'],
 ];
 
 export function readOwnTools(
@@ -243,21 +255,66 @@ function readTool(text: JsonText, tools: Tools, start: number, index: number): n
   if (end < 0 || tool.hostedType === null) return end;
   const { into, hostedType: type, maxUses } = tool;
   const param = `tools[${index}].type`;
+  // The settings of an MCP server are the client's own.
+  const isMcp = type === 'mcp' || type === 'mcp_toolset';
   if (!isLocalShell(tool)) {
-    // Grouped tools, and those that two parsers could read differently, are refused regardless of what is enabled.
-    if (tools.isGrouped || tool.types > 1 || tool.maxUsesSeen > 1) {
+    // Those that two parsers could read differently are refused regardless of what is enabled.
+    if (tool.types > 1 || tool.maxUsesSeen > 1) {
       into.problem ??= { message: toolMessage(type), param };
       return end;
     }
-    addTool(into, { type, param, span: { start, end }, maxUses });
+    const { isGrouped } = tools;
+    const modelMember = isMcp ? null : memberNamingModel(text.bytes, start);
+    addTool(into, { type, param, span: isGrouped ? null : { start, end }, maxUses, isGrouped, modelMember });
   }
-  // Ids in the settings of an MCP server are the client's own.
-  if (type === 'mcp' || type === 'mcp_toolset') return end;
+  if (isMcp) return end;
   return readIds(
     jsonText(text.bytes),
     { into, param: `tools[${index}]`, depth: 0, names: TOOL_IDS, isNamed: false },
     start,
   );
+}
+
+/** Such as `model` of a tool, `allowed_models` of a plugin, and names of configurations. */
+const MODEL_MEMBERS = /models?$|^(?:presets?|fallbacks?|route)$/iu;
+
+interface ModelSearch {
+  readonly depth: number;
+  /** Shared by all depths. */
+  readonly found: { name: string | null };
+}
+
+/** The first member in a scanned value that names a model or a configuration; null if there is none. */
+export function memberNamingModel(bytes: Uint8Array, start: number): string | null {
+  const found = { name: null };
+  searchModel(jsonText(bytes), { depth: 0, found }, start);
+  return found.name;
+}
+
+/** What is nested deeper than any definition counts as such a member. */
+function searchModel(text: JsonText, { depth, found }: ModelSearch, start: number): number {
+  const first = text.bytes[start];
+  if (first !== OPENING_BRACE && first !== OPENING_BRACKET) return valueEnd(text, start);
+  if (depth > DEEPEST_CONTENT) {
+    found.name ??= '';
+    return valueEnd(text, start);
+  }
+  const deeper = { depth: depth + 1, found };
+  return first === OPENING_BRACKET
+    ? readElements(text, start, deeper, searchModel)
+    : readMembers(text, start, deeper, searchModelMember);
+}
+
+function searchModelMember(
+  text: JsonText,
+  search: ModelSearch,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const name = shortString(text.bytes, nameStart, nameEnd);
+  if (MODEL_MEMBERS.test(name) && !isNothing(text.bytes, start)) search.found.name ??= name;
+  return searchModel(text, search, start);
 }
 
 /** A shell runs in the client if its environment is local, and in a container of the provider otherwise. */

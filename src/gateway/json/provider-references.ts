@@ -1,9 +1,12 @@
+import { SEARCH_MEMBERS } from '../../domain/models/tiers/unpriced-fields.ts';
 import {
   addId,
   addTool,
   type Content,
   DEEPEST_CONTENT,
   isNothing,
+  MCP_SERVERS,
+  memberNamingModel,
   PROMPT_IDS,
   type ProviderReferences,
   readIds,
@@ -63,30 +66,16 @@ export function readMessagesMember(
   if (isFoldedName(bytes, nameStart, nameEnd, 'container')) {
     return readIds(text, { into, param: 'container', depth: 0, names: TOOL_IDS, isNamed: true }, start);
   }
-  if (isFoldedName(bytes, nameStart, nameEnd, 'mcp_servers')) {
-    return readToolMember(text, into, start, 'mcp_toolset', 'mcp_servers');
+  if (isFoldedName(bytes, nameStart, nameEnd, MCP_SERVERS)) {
+    return readToolMember(text, into, start, 'mcp_toolset', MCP_SERVERS);
   }
-  for (const { param, message } of REFUSED_OF_MESSAGES) {
-    if (!isFoldedName(bytes, nameStart, nameEnd, param)) continue;
-    if (!isNothing(bytes, start)) into.problem ??= { message, param };
-  }
+  if (isFoldedName(bytes, nameStart, nameEnd, THREAD) && !isNothing(bytes, start))
+    into.problem ??= { message: NO_THREAD, param: THREAD };
   return readRouterMember(text, into, nameStart, nameEnd, start);
 }
 
-/** A conversation that Anthropic stores, whose length the body does not show, and models that are not ours. */
-const REFUSED_OF_MESSAGES = [
-  {
-    param: THREAD,
-    message: `'${THREAD}' is not supported: conversations are not stored at the provider. Send all messages without it.`,
-  },
-  {
-    param: 'fallbacks',
-    message: "'fallbacks' is not supported: it names models of the provider. Send other models in 'models'.",
-  },
-] as const;
-
-/** Members of chat completions that make the provider search the web: those of OpenAI, xAI and Qwen. */
-const SEARCH_MEMBERS = ['web_search_options', 'search_parameters', 'enable_search'] as const;
+/** A conversation that Anthropic stores, whose length the body does not show. */
+const NO_THREAD = `'${THREAD}' is not supported: conversations are not stored at the provider. Send all messages without it.`;
 
 /** The same for chat completions. Messages are parsed only if they contain one of the watched names. */
 export function readChatMember(
@@ -123,8 +112,8 @@ export function readChatMember(
     return readDataSources(text, into, start);
   if (isFoldedName(bytes, nameStart, nameEnd, 'deferred') && !isNothing(bytes, start))
     into.problem ??= { message: NO_DEFERRED, param: 'deferred' };
-  if (isFoldedName(bytes, nameStart, nameEnd, 'extra_body') && bytes[start] === OPENING_BRACE)
-    return readMembers(text, start, into, readGoogleMember);
+  if (isFoldedName(bytes, nameStart, nameEnd, 'prompt') && bytes[start] === OPENING_BRACE)
+    return readIds(text, { into, param: 'prompt', depth: 0, names: PROMPT_IDS, isNamed: false }, start);
   if (isFoldedName(bytes, nameStart, nameEnd, 'google') || isFoldedName(bytes, nameStart, nameEnd, CACHED))
     return readGoogleMember(text, into, nameStart, nameEnd, start);
   return readRouterMember(text, into, nameStart, nameEnd, start);
@@ -166,10 +155,48 @@ function readGoogleMember(
 /** The type under which such a member is collected. */
 const SEARCH_TYPE = 'web_search';
 
+/** What a top-level member of any wire format is, by the first letter of its name. */
+type RouterMember = readonly [name: string, kind: 'ids' | 'model' | 'models-within' | 'plugins' | 'extra'];
+
 /**
- * Members of every wire format that ask for audio, and those that OpenRouter reads in each: `plugins`, which search the web,
- * and `preset`, a configuration in the operator's account with a model, a system prompt and tools of its own.
+ * Members that some provider reads in one of the wire formats. `ids`: what is stored in the operator's account. `model`: other
+ * models or configurations, which would pass the allowlist of the key; `preset` is one in the operator's account.
  */
+const ROUTER_MEMBERS: readonly RouterMember[] = [
+  ...(['conversation', 'conversation_id', 'container', 'container_id', 'file_id', 'file_ids'] as const),
+  ...(['vector_store_id', 'vector_store_ids', 'previous_response_id', 'thread_id', 'assistant_id'] as const),
+  ...(['tool_resources', 'preset'] as const),
+]
+  .map((name): RouterMember => [name, 'ids'])
+  .concat(
+    (['fallbacks', 'fallback_models', 'context_window_fallbacks', 'content_policy_fallbacks'] as const).map(
+      (name) => [name, 'model'],
+    ),
+    [
+      ['route', 'model'],
+      ['model_list', 'model'],
+      ['compound_custom', 'models-within'],
+      ['plugins', 'plugins'],
+      ['extra_body', 'extra'],
+    ],
+  );
+
+const BY_FIRST_LETTER = new Map(
+  [...new Set(ROUTER_MEMBERS.map(([name]) => name.charCodeAt(0)))].map((letter) => [
+    letter,
+    ROUTER_MEMBERS.filter(([name]) => name.charCodeAt(0) === letter),
+  ]),
+);
+const NO_MEMBERS: readonly RouterMember[] = [];
+
+/** None of the names begins with a letter that Unicode folds from another one: only an escape hides it. */
+function routerMember(bytes: Uint8Array, nameStart: number, nameEnd: number): RouterMember | undefined {
+  const first = (bytes[nameStart + 1] as number) | 0x20;
+  const listed = first === FOLDED_BACKSLASH ? ROUTER_MEMBERS : (BY_FIRST_LETTER.get(first) ?? NO_MEMBERS);
+  return listed.find(([name]) => isFoldedName(bytes, nameStart, nameEnd, name));
+}
+
+/** Members of every wire format that ask for audio, and ROUTER_MEMBERS. */
 function readRouterMember(
   text: JsonText,
   into: ProviderReferences,
@@ -182,11 +209,56 @@ function readRouterMember(
     if (isFoldedName(bytes, nameStart, nameEnd, 'audio') && !isNothing(bytes, start)) into.hasAudio = true;
     if (isFoldedName(bytes, nameStart, nameEnd, 'modalities')) return readModalities(text, into, start);
   }
-  if (isFoldedName(bytes, nameStart, nameEnd, 'plugins'))
-    return readToolMember(text, into, start, SEARCH_TYPE, 'plugins');
-  if (!isFoldedName(bytes, nameStart, nameEnd, 'preset')) return valueEnd(text, start);
-  if (!isNothing(bytes, start)) watch.found = true;
-  return readIds(text, { into, param: 'preset', depth: 0, names: PROMPT_IDS, isNamed: true }, start);
+  const known = routerMember(bytes, nameStart, nameEnd);
+  if (known === undefined || isNothing(bytes, start)) return valueEnd(text, start);
+  const [param, kind] = known;
+  switch (kind) {
+    case 'ids': {
+      watch.found = true;
+      const names = param === 'preset' ? PROMPT_IDS : TOOL_IDS;
+      return readIds(text, { into, param, depth: 0, names, isNamed: param !== 'tool_resources' }, start);
+    }
+    case 'model':
+      into.problem ??= { message: otherModelMessage(param), param };
+      return valueEnd(text, start);
+    case 'plugins':
+    case 'models-within': {
+      const end =
+        kind === 'plugins' ? readToolMember(text, into, start, SEARCH_TYPE, param) : valueEnd(text, start);
+      const named = end < 0 ? null : memberNamingModel(bytes, start);
+      if (named !== null) into.problem ??= { message: otherModelMessage(param, named), param };
+      return end;
+    }
+    case 'extra':
+      return bytes[start] === OPENING_BRACE
+        ? readMembers(text, start, into, readExtraMember)
+        : valueEnd(text, start);
+  }
+}
+
+/** Members under `extra_body`, which some proxies read as if they were at the top level. */
+function readExtraMember(
+  text: JsonText,
+  into: ProviderReferences,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes } = text;
+  for (const param of ['model', 'models'] as const) {
+    if (!isFoldedName(bytes, nameStart, nameEnd, param) || isNothing(bytes, start)) continue;
+    into.problem ??= { message: otherModelMessage('extra_body', param), param: 'extra_body' };
+  }
+  // One level: what is nested deeper is read by no proxy.
+  if (isFoldedName(bytes, nameStart, nameEnd, 'extra_body')) return valueEnd(text, start);
+  return readChatMember(text, into, nameStart, nameEnd, start);
+}
+
+/** `within` is the member of a member that names the model, if it is not the member itself. */
+export function otherModelMessage(param: string, within: string | null = null): string {
+  // Repeats a name only if it looks like one: anything else is the client's text.
+  const named = within !== null && /^[\w.-]{1,64}$/.test(within) ? ` ('${within}')` : '';
+  return `'${param}'${named} names another model or configuration of the provider, which cannot be used here. Leave it out, and send other models in 'models'.`;
 }
 
 /** Whether a name begins with one of two letters in either case, or with an escape: others need no comparison. */

@@ -10,7 +10,7 @@ const planOf = (...names: string[]) => ({
 });
 
 function counted(wire: ClientWire, names: readonly string[], events: readonly object[]) {
-  const counter = createToolUseCounter(wire, planOf(...names));
+  const counter = createToolUseCounter(wire, planOf(...names).tools);
   const inner = { completions: null, responses: 'response', messages: 'message' } as const;
   const fields = createAnswerFields(inner[wire]);
   for (const event of events) {

@@ -15,8 +15,11 @@ export interface ToolUseCounter {
   uses(): Readonly<Record<string, number>>;
 }
 
-export function createToolUseCounter(wire: ClientWire, plan: HostedPlan): ToolUseCounter {
-  const tools = HOSTED_TOOLS.filter(({ name }) => plan.tools.some((planned) => planned.name === name));
+export function createToolUseCounter(
+  wire: ClientWire,
+  planned: readonly { readonly name: string }[],
+): ToolUseCounter {
+  const tools = HOSTED_TOOLS.filter(({ name }) => planned.some((one) => one.name === name));
   switch (wire) {
     case 'completions':
       return countSearches();
@@ -33,7 +36,7 @@ export function usedTools(
   plan: HostedPlan,
   bytes: Uint8Array,
 ): ReturnType<typeof surchargeOf> {
-  const counter = createToolUseCounter(wire, plan);
+  const counter = createToolUseCounter(wire, plan.tools);
   counter.noteWhole(bytes);
   return surchargeOf(plan, counter.uses());
 }
@@ -74,7 +77,7 @@ function countItems(tools: readonly HostedTool[]): ToolUseCounter {
   };
 }
 
-const LAST_EVENTS = ['response.completed', 'response.incomplete', 'response.failed'];
+export const LAST_EVENTS = ['response.completed', 'response.incomplete', 'response.failed'];
 
 /** OpenAI charges for searches, not for the pages that the model then opens. */
 function isSearch({ type, action }: JsonObject): boolean {
@@ -136,9 +139,7 @@ function countSearches(): ToolUseCounter {
   let reported: number | null = null;
   function noteUsage(usage: unknown): void {
     if (!isObject(usage)) return;
-    const ofTools = isObject(usage.server_tool_use) ? usage.server_tool_use.web_search_requests : null;
-    reported =
-      countIn(ofTools) ?? countIn(usage.num_search_queries) ?? countIn(usage.num_sources_used) ?? reported;
+    reported = searchesIn(usage) ?? reported;
   }
   return {
     note(bytes, _start, _end, { usageStart, usageEnd }) {
@@ -149,11 +150,17 @@ function countSearches(): ToolUseCounter {
   };
 }
 
+/** The searches that the usage of an answer reports; null if it reports none. */
+export function searchesIn(usage: JsonObject): number | null {
+  const ofTools = isObject(usage.server_tool_use) ? usage.server_tool_use.web_search_requests : null;
+  return countIn(ofTools) ?? countIn(usage.num_search_queries) ?? countIn(usage.num_sources_used);
+}
+
 function countIn(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
-function parsed(bytes: Uint8Array): JsonObject | null {
+export function parsed(bytes: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : null;

@@ -1,14 +1,13 @@
 import type { DrainReason } from '../../domain/limits/abandoned-streams.ts';
 import { estimateTokens } from '../../domain/limits/claims.ts';
-import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
+import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
 import { type BodyRead, STREAM_LIMITS } from '../../ports/model-upstream.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
+import { createAnswerCosts } from '../forwarding/answer-costs.ts';
 import { type Answering, failure, idleTimeoutOf, logSilence } from '../forwarding/end-call.ts';
 import { refusalInAnswer, silentFor, withoutProviderNames } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
-import { createTierReader } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
-import { createToolUseCounter } from '../json/tool-uses.ts';
 import { usageChunkForm } from '../json/usage-chunk.ts';
 import { createQuietStream } from './keep-alive.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
@@ -44,10 +43,8 @@ const ERROR_EVENT = 'upstream-error-event';
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const { wire } = call.route;
-  const { hosted = null } = call;
-  const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
-  const tiers = call.tiers == null ? null : createTierReader(wire);
-  const tap = createUsageTap({ ...tapOptions(answering), toolUses, tiers });
+  const costs = createAnswerCosts(call);
+  const tap = createUsageTap({ ...tapOptions(answering), costs });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const copy = parts.answerRecorder?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
   const idleMs = idleTimeoutOf(answering);
@@ -78,8 +75,7 @@ export function answerStream(answering: Answering): Response {
       tokens,
       firstByteMs,
       ...(isPaid ? {} : { estimatedTokens: lost() }),
-      ...(isPaid && hosted !== null && toolUses !== null ? surchargeOf(hosted, toolUses.uses()) : {}),
-      ...(tiers === null ? {} : { reportedTiers: tiers.tiers() }),
+      ...costs?.ending(context.served?.by ?? call.alias, isPaid),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
       copy,
     };

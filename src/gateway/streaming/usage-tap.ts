@@ -1,4 +1,5 @@
 import type { ReasoningCount } from '../../ports/model-upstream.ts';
+import type { AnswerCosts } from '../forwarding/answer-costs.ts';
 import {
   cleanedError,
   createRestampedBytes,
@@ -8,10 +9,8 @@ import {
 } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
-import type { TierReader } from '../json/reported-tiers.ts';
 import { createStreamUsage, type Usage } from '../json/reported-usage.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
-import type { ToolUseCounter } from '../json/tool-uses.ts';
 import {
   type EventChange,
   emptyChoiceIn,
@@ -95,10 +94,8 @@ interface UsageTapOptions {
    * it. 0 for none.
    */
   readonly inputEstimate?: number;
-  /** Null if the call may not use hosted tools. */
-  readonly toolUses?: ToolUseCounter | null;
-  /** Null if the price of the call does not depend on a tier. */
-  readonly tiers?: TierReader | null;
+  /** Null if the call costs nothing besides the price of its tokens. */
+  readonly costs?: Pick<AnswerCosts, 'note'> | null;
   /**
    * Whether the stream has several answers. Where a client asks vLLM for usage in every chunk, each counts the answer that it
    * belongs to; only the last chunk, without choices, counts all of them.
@@ -132,8 +129,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     maxEventBytes,
     usageChunk = 'as-sent',
     inputEstimate = 0,
-    toolUses = null,
-    tiers = null,
+    costs = null,
     hasSeveral = false,
     hidesCosts = false,
     reasoning,
@@ -206,8 +202,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
     if (fields.isWhole) counted.note(bytes, start, end, fields);
     if (hasSeveral && fields.isWhole && fields.usageEnd > 0) isOfAll = isUsageChunkAt(bytes, start, end);
-    if (toolUses !== null && fields.isWhole) toolUses.note(bytes, start, end, fields);
-    if (tiers !== null && fields.isWhole) tiers.note(bytes, start, end, fields);
+    if (costs !== null && fields.isWhole) costs.note(bytes, start, end, fields);
     if (
       usageChunk !== 'as-sent' &&
       fields.isWhole &&

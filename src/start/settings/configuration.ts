@@ -107,6 +107,8 @@ export interface Configuration extends StoredContent {
   readonly breakers: { failures: number; cooldownMs: number };
   readonly streamUsageChunk: 'always' | 'asked';
   readonly unavailableTools: 'refuse' | 'drop';
+  /** Fields that may cost more than the prices cover. */
+  readonly unpriced: { fields: 'forward' | 'refuse'; callsPerDay: number };
   /** How streams are handled whose clients disconnect before the usage has arrived. */
   readonly holdWaitMs: number;
   readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
@@ -338,6 +340,7 @@ function assemble(
     upstream: upstreamOf(values, isProduction),
     ...{ alerts: alertsOf(values, isProduction), callHooks: callHooksOf(values) },
     ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },
+    unpriced: { fields: values.UNPRICED_FIELDS, callsPerDay: values.UNPRICED_CALLS_PER_DAY },
     holdWaitMs: values.HOLD_WAIT_MS,
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {

@@ -302,10 +302,21 @@ export const SETTINGS = {
     'always',
     'Whether streams of chat and completions show the last chunk, which has the usage: `always`, with an empty choice if the client did not send `stream_options.include_usage: true`, or `asked` for only those that did. A key may have its own choice.',
   ),
+  UNPRICED_FIELDS: oneOf(
+    ['forward', 'refuse'],
+    'forward',
+    'What happens to fields and tools that may cost more at the provider than the prices of the model cover, such as `service_tier`, `plugins`, audio or a web search: `forward` sends them on, and charges by the prices there are; `refuse` answers 400. What has a price is charged either way.',
+  ),
+  UNPRICED_CALLS_PER_DAY: whole(
+    0,
+    1_000_000_000,
+    100,
+    'Calls of a company a day (UTC) for which the provider may report a cost that no price covers. After more of them, calls with such fields are 400 `UNPRICED_LIMIT`.',
+  ),
   UNAVAILABLE_TOOLS: oneOf(
     ['refuse', 'drop'],
     'refuse',
-    'What happens to web search, web fetch and image generation that run at the provider, if they are not enabled for the model, other tools remain and `tool_choice` does not name them: `refuse` the call with 400, or `drop` the tool and name it in `x-turnpike-dropped-tools`. The search that Codex lists in every request is dropped in any case.',
+    'What happens to web search, web fetch and image generation that run at the provider, if they have no price for the model, other tools remain and `tool_choice` does not name them: `drop` the tool and name it in `x-turnpike-dropped-tools`, or leave it to UNPRICED_FIELDS. The search that Codex lists in every request is dropped in any case where it cannot be forwarded.',
   ),
   CORS_ORIGINS: origins(
     'Origins of web pages that may call the gateway from a browser, such as `https://app.example.org`, with commas between them; `*` is every page. The console may in any case. Whoever opens such a page can read the key that it sends.',

@@ -15,6 +15,7 @@ import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createCompanyTurns } from '../../domain/documents/company-turns.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
 import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
+import { createUnpricedCalls, type UnpricedCalls } from '../../domain/limits/unpriced-calls.ts';
 import { createStoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { REFUSALS } from '../../gateway/admission/refusals.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
@@ -117,6 +118,9 @@ async function openGatewayParts(
   });
   // Opened after the call book, so that streams still being drained at shutdown are ended before the book is closed.
   opening.whenClosing('abandoned streams', abandoned.close);
+  const unpricedCalls = createUnpricedCalls({
+    ...{ sharedState, ownState, clock, perDay: configuration.unpriced.callsPerDay },
+  });
   const running = await createRunningCalls({ sharedState, log });
   opening.whenClosing('running tool calls', running.close);
   return {
@@ -128,7 +132,7 @@ async function openGatewayParts(
     heldCredits: createHeldCredits({ sharedState, log, chargeDeferred: chargeDeferredIn(database, clock) }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
-    abandoned,
+    ...{ abandoned, unpricedCalls, unpricedFields: configuration.unpriced.fields },
     clientAddress: createClientAddress(configuration.trustedProxies),
     idleTimeoutMs: configuration.upstream.idleTimeoutMs,
     streamUsageChunk: configuration.streamUsageChunk,
@@ -214,13 +218,14 @@ interface OwnMeasured {
   readonly meters: CallMeters;
   readonly calls: CallBook;
   readonly abandoned: AbandonedStreams;
+  readonly unpricedCalls: UnpricedCalls;
   readonly cache: AnswerCache;
   readonly payloads: PayloadLog;
 }
 
 /** Metrics of this process's gateway. */
 function gatewayMetrics(
-  { meters, calls, abandoned, cache, payloads }: OwnMeasured,
+  { meters, calls, abandoned, unpricedCalls, cache, payloads }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
 ): MetricSource {
   return {
@@ -230,6 +235,11 @@ function gatewayMetrics(
         'turnpike_abandoned_streams_total',
         'Streams whose client left before their usage: free, drained and billed, drained without usage.',
         abandonedStreams(abandoned),
+      ),
+      counter(
+        'turnpike_unpriced_calls_total',
+        'Calls whose provider reported a cost that no price covers, by the field or tool that caused it.',
+        Object.entries(unpricedCalls.counts()).map(([field, value]) => ({ labels: { field }, value })),
       ),
       counter(
         'turnpike_cache_lookups_total',

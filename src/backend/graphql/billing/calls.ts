@@ -150,6 +150,13 @@ const callObjects: Declaration = (builder) => {
         'The part of `cacheWriteTokens` that stays in the provider’s cache for an hour, which costs more.',
       resolve: ({ hourWriteTokens }) => numberOf(hourWriteTokens),
     }),
+    unpriced: t.stringList({
+      description:
+        'The fields and tools for which the provider reported a cost that no price covers, such as service_tier or ' +
+        'web_search. It was charged by the prices that there are.',
+      extensions: { maxRows: 16 } satisfies FieldSize,
+      resolve: ({ unpriced }) => [...unpriced],
+    }),
   }));
   // What an operator sees besides.
   builder.objectFields('Call', (t) => ({

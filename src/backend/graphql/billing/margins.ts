@@ -79,6 +79,15 @@ const objects: Declaration = (builder) => {
       revenueWithoutCost: t.float({
         resolve: ({ uncosted }) => creditsAsNumber(uncosted.revenueMicro),
       }),
+      unpricedCalls: t.float({
+        description:
+          'Calls whose provider reported a cost that no price covers, so that their cost is not fully known; as long as they are stored.',
+        resolve: ({ unpriced }) => Number(unpriced.calls),
+      }),
+      unpricedTokens: t.float({
+        description: 'The prompt and completion tokens of these calls.',
+        resolve: ({ unpriced }) => Number(unpriced.promptTokens + unpriced.completionTokens),
+      }),
     }),
   });
 };

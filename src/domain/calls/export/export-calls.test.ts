@@ -82,7 +82,7 @@ describe('calls as Parquet', () => {
     });
   });
 
-  test('factors, cache writes for an hour, surcharge and share are columns at the end, and files without them are written again', async () => {
+  test('factors, cache writes for an hour, surcharge, share and what is unpriced are columns at the end, and files without them are written again', async () => {
     const [plain = '', priority = '', long = ''] = await add(START + 5_000, 3);
     await database.query(
       `update calls set tier = 'priority', price_factor_millionths = 2000000, hour_write_tokens = 7,
@@ -91,7 +91,7 @@ describe('calls as Parquet', () => {
     );
     await database.query(
       `update calls set tier = 'prompt_tokens>9', price_factor_millionths = 2000000, completion_factor_millionths = 1500000,
-         surcharge_micro = 250000, charge_share_millionths = 500000
+         surcharge_micro = 250000, charge_share_millionths = 500000, unpriced = '{audio,web_search}'
        where id = $1`,
       [long],
     );
@@ -101,7 +101,7 @@ describe('calls as Parquet', () => {
     expect(rows.get(plain)).toMatchObject({
       ...{ tier: null, price_factor_millionths: 1_000_000, completion_factor_millionths: 1_000_000 },
       ...{ hour_write_tokens: null, hour_write_factor_millionths: null },
-      ...{ surcharge_micro: 0n, charge_share_millionths: 1_000_000 },
+      ...{ surcharge_micro: 0n, charge_share_millionths: 1_000_000, unpriced: null },
     });
     expect(rows.get(priority)).toMatchObject({
       ...{ tier: 'priority', price_factor_millionths: 2_000_000, completion_factor_millionths: 2_000_000 },
@@ -109,7 +109,7 @@ describe('calls as Parquet', () => {
     });
     expect(rows.get(long)).toMatchObject({
       ...{ price_factor_millionths: 2_000_000, completion_factor_millionths: 1_500_000 },
-      ...{ surcharge_micro: 250_000n, charge_share_millionths: 500_000 },
+      ...{ surcharge_micro: 250_000n, charge_share_millionths: 500_000, unpriced: 'audio,web_search' },
     });
     expect(Object.keys((await read(TEN))[0] ?? {})).toEqual(COLUMN_NAMES);
     expect(COLUMN_NAMES.indexOf('tier')).toBe(COLUMN_NAMES.indexOf('count') + 1);

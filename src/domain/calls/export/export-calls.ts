@@ -89,6 +89,7 @@ const COLUMNS = {
   hour_write_factor_millionths: ['hour_write_factor_millionths', 'INT32'],
   surcharge_micro: ['coalesce(surcharge_micro, 0)', 'INT64'],
   charge_share_millionths: ['coalesce(charge_share_millionths, 1000000)', 'INT32'],
+  unpriced: ["array_to_string(unpriced, ',')", 'STRING'],
 } as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
 
 /** Their order is that of the file. */

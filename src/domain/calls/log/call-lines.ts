@@ -42,6 +42,7 @@ export function shownCall(call: LoggedCall) {
     hour_write_tokens: numberOf(call.hourWriteTokens),
     completion_price_factor: completionPriceFactorOf(call),
     priced_as: call.pricedAs,
+    unpriced: call.unpriced,
   };
 }
 
@@ -160,6 +161,7 @@ const NO_CALL: LoggedCall = {
     priceFactorMillionths: null,
     completionFactorMillionths: null,
     hourWriteTokens: null,
+    unpriced: [],
   },
 };
 

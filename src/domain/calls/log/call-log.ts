@@ -52,6 +52,8 @@ export interface LoggedCall {
   readonly completionFactorMillionths: number | null;
   /** Cache writes that stay for an hour, if they were charged as such. */
   readonly hourWriteTokens: bigint | null;
+  /** The fields and tools for which the provider reported a cost that no price covers. */
+  readonly unpriced: readonly string[];
 }
 
 /** A field that is null or omitted does not filter. */
@@ -323,14 +325,19 @@ const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_i
   coalesce(cache_hit, false) as "cacheHit", coalesce(own_key, false) as "ownKey", coalesce(count, 1) as count,
   target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro", price_id as "priceId",
   tier, price_factor_millionths as "priceFactorMillionths", completion_factor_millionths as "completionFactorMillionths",
-  hour_write_tokens as "hourWriteTokens"`;
+  hour_write_tokens as "hourWriteTokens", coalesce(unpriced, '{}') as unpriced`;
 
 type StoredCall = LoggedCall & { readonly startedMicros: bigint };
 type ScannedCall = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
 
 function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
   const { matches: __, isLast: ___, ...call } = row as LoggedCall & Record<string, unknown>;
-  return { ...call, tags: [...call.tags], pricedAs: pricedAs(call as LoggedCall) } as LoggedCall;
+  return {
+    ...call,
+    tags: [...call.tags],
+    pricedAs: pricedAs(call as LoggedCall),
+    unpriced: [...call.unpriced],
+  } as LoggedCall;
 }
 
 /** The name that clients write, for the stored one. */

@@ -49,6 +49,7 @@ export function callRowOf(call: FinishedCall) {
     cache_hit: call.cacheHit,
     served_by: call.servedBy,
     mcp: call.overMcp,
+    unpriced: call.unpriced,
     count: call.count,
     budgets: call.budgets,
   };

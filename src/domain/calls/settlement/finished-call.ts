@@ -55,6 +55,8 @@ export interface ServedCall {
   readonly hourWriteFactorMillionths?: number | undefined;
   /** What the provider charges for it, in micro-credits. */
   readonly costMicro?: number | undefined;
+  /** The fields and tools for which the provider reported a cost that no price covers: see UNPRICED_FIELDS. */
+  readonly unpriced?: readonly string[] | undefined;
   /** Whether the company's own key at the provider was used. */
   readonly ownKey?: boolean | undefined;
   readonly cacheHit?: boolean | undefined;

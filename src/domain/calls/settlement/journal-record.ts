@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
 import { BUDGET_SCOPES } from '../../credits/budgets/call-budgets.ts';
 import { MOST_PRICE_FACTOR, WHOLE_PRICE } from '../../models/tiers/tiers.ts';
+import { boundedUnpriced } from '../../models/tiers/unpriced-fields.ts';
 import { boundedEndUser, boundedTags, LONGEST_END_USER } from '../call-attribution.ts';
 import { boundedToolUses, MOST_SURCHARGE_MICRO } from './call-surcharge.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
@@ -105,6 +106,7 @@ const journalRecord = z.object({
   ownKey: z.boolean().optional(),
   cacheHit: z.boolean().optional(),
   overMcp: z.boolean().optional(),
+  unpriced: z.array(z.string()).transform(boundedUnpriced).optional(),
   idempotent: idempotentEnding.optional(),
   // An invalid response is dropped: the call is charged anyway.
   response: responseRecord.optional().catch(undefined),

@@ -214,6 +214,7 @@ describe('the record of a call in the journal', () => {
         ...{ priceFactorMillionths: 2_000_000, completionFactorMillionths: 1_500_000, tier: 'priority' },
         ...{ hourWriteTokens: 7, hourWriteFactorMillionths: 1_600_000 },
         ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true, overMcp: true },
+        unpriced: ['service_tier', 'web_search'],
       }),
     ];
     for (const call of calls) expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call });

@@ -37,6 +37,17 @@ export interface MarginReport {
   readonly totals: Margin;
   /** Charged calls whose cost is unknown, because their target had none; they are in no row. */
   readonly uncosted: Pick<Margin, 'calls' | 'revenueMicro'>;
+  /**
+   * Calls whose provider reported a cost that no price covers, as long as they are stored. They are in the rows if their
+   * target has a cost, without what is not covered.
+   */
+  readonly unpriced: UnpricedSums;
+}
+
+interface UnpricedSums {
+  readonly calls: bigint;
+  readonly promptTokens: bigint;
+  readonly completionTokens: bigint;
 }
 
 export const MOST_MARGIN_ROWS = 1_000;
@@ -101,15 +112,23 @@ export async function marginReport(statements: Statements, question: MarginQuest
        ${['calls', 'charge_micro'].map(charged).join(', ')} from day`,
     [from, to],
   );
-  const [rows, [totals]] = await Promise.all([rowsRead, totalsRead]);
-  if (totals === undefined) throw new Error('the margins could not be summed');
+  const unpricedRead = statements.query<UnpricedSums>(UNPRICED_CALLS, [from, to]);
+  const [rows, [totals], [unpriced]] = await Promise.all([rowsRead, totalsRead, unpricedRead]);
+  if (totals === undefined || unpriced === undefined) throw new Error('the margins could not be summed');
   const { calls, costMicro, revenueMicro, allCalls, allMicro } = totals;
   return {
     rows,
     totals: { calls, costMicro, revenueMicro },
     uncosted: { calls: atLeastNone(allCalls - calls), revenueMicro: atLeastNone(allMicro - revenueMicro) },
+    unpriced,
   };
 }
+
+const UNPRICED_CALLS = `select count(*) as calls,
+    coalesce(sum(least(prompt_tokens, 1099511627776)), 0)::bigint as "promptTokens",
+    coalesce(sum(least(completion_tokens, 1099511627776)), 0)::bigint as "completionTokens"
+  from calls where unpriced is not null and started_at >= $1::date::timestamp at time zone 'utc'
+    and started_at < ($2::date + 1)::timestamp at time zone 'utc'`;
 
 const NAMES = { calls: 'calls', cost_micro: 'costMicro', charge_micro: 'revenueMicro' } as const;
 const SUMS = 'total(calls) as calls, total(charge_micro) as charge_micro, total(cost_micro) as cost_micro';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { hourWriteFactor } from './hour-writes.ts';
 import { checkPriceFactors, factorsByField, shownFactors } from './price-factors.ts';
-import { mostFactor, type PriceFactors, splitsLongPrompts, tierUse, unpricedTier } from './tiers.ts';
+import { mostFactor, type PriceFactors, splitsLongPrompts, tierUse, unpricedTiers } from './tiers.ts';
 
 const priceFactors: PriceFactors = {
   service_tier: { priority: 2_000_000, flex: 500_000 },
@@ -13,18 +13,18 @@ const ownKeyAlias = { priceFactors, ownKey: {} };
 
 test('tiers that may cost more need a factor; plain ones, and calls with own keys, do not', () => {
   for (const plain of ['auto', 'default', 'standard', 'standard_only', 'on_demand', 'flex', 'batch']) {
-    expect(unpricedTier({}, { service_tier: plain })).toBeNull();
+    expect(unpricedTiers({}, { service_tier: plain })).toEqual([]);
   }
-  expect(unpricedTier({}, { speed: 'standard', inference_geo: 'global' })).toBeNull();
+  expect(unpricedTiers({}, { speed: 'standard', inference_geo: 'global' })).toEqual([]);
   // What is unknown may cost anything, and names of every object are no factors.
   for (const dear of ['priority', 'scale', 'performance', 'Priority', 'constructor', '__proto__', '']) {
-    expect(unpricedTier({}, { service_tier: dear })).toBe('service_tier');
+    expect(unpricedTiers({}, { service_tier: dear })).toEqual(['service_tier']);
   }
-  expect(unpricedTier({}, { speed: 'fast' })).toBe('speed');
-  expect(unpricedTier({}, { inference_geo: 'us' })).toBe('inference_geo');
-  expect(unpricedTier(alias, { service_tier: 'priority', speed: 'fast', inference_geo: 'us' })).toBeNull();
-  expect(unpricedTier(alias, { inference_geo: 'eu' })).toBe('inference_geo');
-  expect(unpricedTier({ ownKey: {} }, { speed: 'fast' })).toBeNull();
+  expect(unpricedTiers({}, { speed: 'fast' })).toEqual(['speed']);
+  expect(unpricedTiers({}, { inference_geo: 'us' })).toEqual(['inference_geo']);
+  expect(unpricedTiers(alias, { service_tier: 'priority', speed: 'fast', inference_geo: 'us' })).toEqual([]);
+  expect(unpricedTiers(alias, { inference_geo: 'eu' })).toEqual(['inference_geo']);
+  expect(unpricedTiers({ ownKey: {} }, { speed: 'fast' })).toEqual([]);
 });
 
 test('the reported tier is charged, and never more than the requested one', () => {

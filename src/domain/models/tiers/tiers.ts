@@ -72,16 +72,15 @@ function factorsOf({ priceFactors, ownKey }: Chargeable): PriceFactors | null {
   return ownKey === undefined ? (priceFactors ?? null) : null;
 }
 
-/** The first field whose value may cost more and has no factor; null if the call can be priced. */
-export function unpricedTier(alias: Chargeable, requested: Tiers): PricedField | null {
-  if (alias.ownKey !== undefined) return null;
-  const isUnpriced = (field: PricedField) => {
-    const value = requested[field];
+/** The fields whose values may cost more and have no factor; none if the call can be priced. */
+export function unpricedTiers(alias: Chargeable, tiers: Tiers): readonly PricedField[] {
+  if (alias.ownKey !== undefined) return NO_FIELDS;
+  return PRICED_FIELDS.filter((field) => {
+    const value = tiers[field];
     return (
       value !== undefined && !isPlain(field, value) && factorOf(alias.priceFactors, field, value) === null
     );
-  };
-  return PRICED_FIELDS.find(isUnpriced) ?? null;
+  });
 }
 
 /** The values of a field that are allowed on every alias. */
