@@ -191,7 +191,8 @@ describe('with STORED_RESPONSES=off', () => {
       response: responseOf('resp_left', { usage: null }),
     };
     gateway.upstream.answer(({ method }) => {
-      if (method === 'GET') return Response.json(responseOf('resp_left'));
+      const searched = { output: [{ id: 'ws_1', type: 'web_search_call', status: 'completed' }] };
+      if (method === 'GET') return Response.json(responseOf('resp_left', searched));
       const body = new ReadableStream({
         start(controller) {
           const event = `event: response.created\ndata: ${JSON.stringify(created)}\n\n`;
@@ -220,6 +221,8 @@ describe('with STORED_RESPONSES=off', () => {
     const charged = (await gateway.calls(keyId, 4)).filter(({ prompt_tokens }) => prompt_tokens !== null);
     expect(charged).toHaveLength(1);
     expect(charged[0]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 7n, completion_tokens: 5n });
+    // What was forwarded is no longer known: everything that is reported without a price counts.
+    expect(charged[0]).toMatchObject({ unpriced: ['web_search'], tool_uses: { web_search: 1 } });
     // It counts for the key's project and its budget.
     expect(charged[0]).toMatchObject({ project: 'web' });
     const alerts = await database.query("select 1 from credit_alerts where kind = 'BUDGET'");

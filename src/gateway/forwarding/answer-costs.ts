@@ -1,7 +1,11 @@
+import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import type { UnpricedCalls } from '../../domain/limits/unpriced-calls.ts';
 import { type CallEnding, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { MOST_TOOL_USES } from '../../domain/models/hosted-tools.ts';
+import { measuredName } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 import { createTierReader } from '../json/reported-tiers.ts';
 import type { AnswerFields } from '../json/scan-answer.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
@@ -17,7 +21,11 @@ export interface AnswerCosts {
 }
 
 type OfCosts = 'surchargeMicro' | 'toolUses' | 'prompts' | 'reportedTiers' | 'unpriced';
-type CostedCall = Pick<AdmittedModelCall, 'route' | 'fields' | 'hosted' | 'tiers' | 'unpriced'>;
+
+interface CostedCall extends Pick<AdmittedModelCall, 'hosted' | 'tiers' | 'unpriced'> {
+  readonly route: { readonly wire: ClientWire };
+  readonly fields: { readonly prompts: number };
+}
 
 /** Null for nearly every call: its tokens are all that it costs. */
 export function createAnswerCosts({
@@ -48,6 +56,18 @@ export function createAnswerCosts({
       return { ...reported, ...withUnpriced(fields.prompts, surcharge, report) };
     },
   };
+}
+
+/**
+ * Counts a call that its provider reported an unknown cost for. A count that fails lets calls pass: the cost is recorded all
+ * the same.
+ */
+export async function countUnpriced(
+  unpricedCalls: UnpricedCalls,
+  { companyId, unpriced }: Pick<FinishedCall, 'companyId' | 'unpriced'>,
+): Promise<void> {
+  if (unpriced === undefined) return;
+  await unpricedCalls.answered(companyId, [...new Set(unpriced.map(measuredName))]).catch(() => {});
 }
 
 /** The model reads its prompt again after each use of a tool, also of one that has no price. */

@@ -23,7 +23,6 @@ import {
 } from '../../domain/model-calls/paid-call.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-target.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
-import { measuredName } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { MemoryShare } from '../../http/memory-limit.ts';
@@ -42,6 +41,7 @@ import type {
 } from '../admission/admit.ts';
 import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
 import type { KeepAlive } from '../streaming/keep-alive.ts';
+import { countUnpriced } from './answer-costs.ts';
 import type { AnswerCopy, AnswerRecorder } from './answer-recorder.ts';
 
 /** Required to end a call. */
@@ -211,7 +211,7 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
       ending,
     );
     // Awaited after the commit: the next call of a client that has its answer meets the count.
-    const counting = record.unpriced === undefined ? null : countUnpriced(record.companyId, record.unpriced);
+    const counting = record.unpriced === undefined ? null : countUnpriced(parts.unpricedCalls, record);
     const tokens = tokensToCount(record);
     context.trace?.ended(
       record,
@@ -232,10 +232,6 @@ export function createEnd(parts: EndParts, begun: AdmittedPaidCall, context: Mod
     if (settled.outcome !== 'not-written') return true;
     parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
     return false;
-  }
-  /** A count that fails lets calls pass: what they cost is recorded all the same. */
-  async function countUnpriced(companyId: string, names: readonly string[]): Promise<void> {
-    await parts.unpricedCalls.answered(companyId, [...new Set(names.map(measuredName))]).catch(() => {});
   }
   function written(record: FinishedCall): Promise<Settled> {
     return parts.calls.settle(record, context.trace?.committing).catch(notWritten);

@@ -48,13 +48,6 @@ export function createTierReader(wire: ClientWire): TierReader {
   };
 }
 
-/** Reads an answer that is not streamed. */
-export function reportedTiers(wire: ClientWire, bytes: Uint8Array): Tiers {
-  const reader = createTierReader(wire);
-  reader.noteWhole(bytes);
-  return reader.tiers();
-}
-
 function parsed(bytes: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));

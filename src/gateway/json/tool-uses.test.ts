@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'bun:test';
+import { surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import type { ClientWire } from './client-wire.ts';
 import { createAnswerFields, scanAnswer } from './scan-answer.ts';
-import { createToolUseCounter, usedTools } from './tool-uses.ts';
+import { createToolUseCounter } from './tool-uses.ts';
 
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const planOf = (...names: string[]) => ({
   tools: names.map((name) => ({ name, priceMicro: 10, mostUses: 3 })),
   mostMicro: 50,
 });
+
+function usedTools(wire: ClientWire, plan: ReturnType<typeof planOf>, answer: Uint8Array) {
+  const counter = createToolUseCounter(wire, plan.tools);
+  counter.noteWhole(answer);
+  return surchargeOf(plan, counter.uses());
+}
 
 function counted(wire: ClientWire, names: readonly string[], events: readonly object[]) {
   const counter = createToolUseCounter(wire, planOf(...names).tools);

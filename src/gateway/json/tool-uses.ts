@@ -1,4 +1,3 @@
-import { type HostedPlan, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import { HOSTED_TOOLS, type HostedTool } from '../../domain/models/hosted-tools.ts';
 import { isObject, type JsonObject } from '../../ports/json-object.ts';
 import type { ClientWire } from './client-wire.ts';
@@ -28,17 +27,6 @@ export function createToolUseCounter(
     case 'messages':
       return countBlocks(tools);
   }
-}
-
-/** The cost of the tools used in an answer that is not streamed. */
-export function usedTools(
-  wire: ClientWire,
-  plan: HostedPlan,
-  bytes: Uint8Array,
-): ReturnType<typeof surchargeOf> {
-  const counter = createToolUseCounter(wire, plan.tools);
-  counter.noteWhole(bytes);
-  return surchargeOf(plan, counter.uses());
 }
 
 /** More than a call can have. */

@@ -1,9 +1,11 @@
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import type { BillingStatuses } from '../../domain/credits/holds/billing-status.ts';
+import type { UnpricedCalls } from '../../domain/limits/unpriced-calls.ts';
 import { createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import { recordOf } from '../../domain/model-calls/paid-call.ts';
 import type { Alias, AliasTarget } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { allUnpriced, type UnpricedFieldsMode } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { inputItemsPage, type ResponseContent } from '../../domain/stored-responses/response-content.ts';
 import type { StoredResponse, StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
@@ -17,12 +19,11 @@ import { planOfAlias } from '../admission/hosted-tools.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { NO_TIERS } from '../admission/tier-refusal.ts';
+import { countUnpriced, createAnswerCosts } from '../forwarding/answer-costs.ts';
 import { countedResponse, MEMORY_FULL } from '../forwarding/answer-memory.ts';
 import { refusalOfText, withoutProviderNames } from '../forwarding/provider-errors.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
-import { reportedTiers } from '../json/reported-tiers.ts';
 import type { Usage } from '../json/reported-usage.ts';
-import { usedTools } from '../json/tool-uses.ts';
 
 export interface StoredResponseParts {
   readonly responses: StoredResponses;
@@ -35,6 +36,8 @@ export interface StoredResponseParts {
   readonly clock: Clock;
   readonly idleTimeoutMs: number;
   readonly answerMemory: MemoryLimit;
+  readonly unpricedCalls: UnpricedCalls;
+  readonly unpricedFields?: UnpricedFieldsMode;
 }
 
 type StoredRoute = Extract<Route, { kind: 'stored-response' }>;
@@ -196,7 +199,7 @@ async function readAtProvider(
  * budgets. Returns false if it cannot be written now.
  */
 async function charge(
-  { calls, billingStatuses, clock, responses }: StoredResponseParts,
+  { calls, billingStatuses, clock, responses, unpricedCalls, unpricedFields }: StoredResponseParts,
   { key }: AdmittedRead,
   { id, targetId, chargeCallId }: StoredResponse & { readonly chargeCallId: string },
   alias: Alias,
@@ -214,6 +217,14 @@ async function charge(
     choices: 1,
     attribution: key.project === null ? null : { project: key.project },
   };
+  const isMarked = unpricedFields !== 'refuse' && alias.ownKey === undefined;
+  const costs = createAnswerCosts({
+    ...{ route: { wire: 'responses' }, fields: facts },
+    hosted: alias.tools == null ? null : planOfAlias(alias.tools),
+    tiers: alias.priceFactors == null ? null : NO_TIERS,
+    unpriced: isMarked ? allUnpriced(alias.tools) : undefined,
+  });
+  costs?.noteWhole(bytes);
   const ending = {
     outcome: 'SUCCEEDED',
     reason: 'read-later',
@@ -221,13 +232,16 @@ async function charge(
     targetId,
     tokens,
     firstByteMs: 0,
-    ...(alias.priceFactors == null ? {} : { reportedTiers: reportedTiers('responses', bytes) }),
-    ...(alias.tools == null ? {} : usedTools('responses', planOfAlias(alias.tools), bytes)),
+    ...costs?.ending(alias, true),
   } as const;
-  const settled = await calls.settle(
-    recordOf({ id: chargeCallId, payer, alias, estimatedTokens: 0, tiers: NO_TIERS }, facts, ending),
+  const record = recordOf(
+    { id: chargeCallId, payer, alias, estimatedTokens: 0, tiers: NO_TIERS },
+    facts,
+    ending,
   );
+  const settled = await calls.settle(record);
   if (settled.outcome === 'not-written') return false;
+  await countUnpriced(unpricedCalls, record);
   await responses.charged(key.companyId, id);
   return true;
 }

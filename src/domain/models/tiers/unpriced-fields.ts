@@ -1,3 +1,4 @@
+import type { AliasTools } from '../aliases.ts';
 import { HOSTED_TOOLS } from '../hosted-tools.ts';
 import { TIER_FIELDS } from './tiers.ts';
 
@@ -32,6 +33,16 @@ export function unpricedTool(type: string): UnpricedField {
   );
   if (known !== undefined) return { name: known.name, kind: 'tool' };
   return NAME.test(type) ? { name: type, kind: 'tool' } : ANY_TOOL;
+}
+
+/** All that an answer may report without a price of the alias, where the request is no longer known. */
+export function allUnpriced(tools: Pick<AliasTools, 'prices'> | null | undefined): readonly UnpricedField[] {
+  const unpriced = HOSTED_TOOLS.filter(({ name }) => tools?.prices.has(name) !== true);
+  return [
+    ...unpriced.map(({ name }) => ({ name, kind: 'tool' as const })),
+    ...TIER_FIELDS.map((name) => ({ name, kind: 'tier' as const })),
+    ...[ANY_TOOL, UNPRICED_AUDIO],
+  ];
 }
 
 /** Each once, at most sixteen. */
