@@ -9,6 +9,7 @@ const hook = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Respon
 afterAll(() => hook.stop(true));
 const gateway = useResource(() =>
   openGateway({
+    unpricedFields: 'refuse',
     // Open: what the hook wanted changed must not pass unchanged even then.
     callHook: {
       url: hook.url.href,
@@ -63,7 +64,7 @@ test('duplicate members of a replaced body are the same one for us and for the p
   expect(lastSent()).toMatchObject({ max_tokens: 7, messages: [] });
 });
 
-test('a hosted tool that a replaced body adds is refused unless the alias has it', async () => {
+test('UNPRICED_FIELDS=refuse a hosted tool that a replaced body adds is refused unless the alias has it', async () => {
   const { rawKey } = await gateway.mint();
   replaceBy('{"model":"svc/chat-default","messages":[],"web_search_options":{}}');
   const refused = await refusalOf(post(`${gateway.url}/chat/completions`, rawKey, BODY));

@@ -68,19 +68,22 @@ describe('reasoning that only the total of usage shows', () => {
     }
   });
 
-  test('what hosted tools read is not charged as output', async () => {
-    const alias = 'svc/chat-premium';
-    await gateway.aimAtProvider(alias, { provider: 'gemini' }, gateway.upstream);
-    await gateway.equip(alias, { tools: { web_search: 0 } });
-    for (const stream of [false, true]) {
-      gateway.upstream.answer(() =>
-        stream ? streamOf(...STREAM) : Response.json(chatAnswer({ usage: USAGE })),
-      );
-      const body = { model: alias, messages, stream };
-      const searching = await call('/chat/completions', { ...body, web_search_options: {} });
-      expect(searching.row).toMatchObject({ prompt_tokens: 8n, completion_tokens: 9n });
-      const { row } = await call('/chat/completions', body);
-      expect(row).toMatchObject({ prompt_tokens: 8n, completion_tokens: 492n });
-    }
-  });
+  test.each([false, true])(
+    'what hosted tools read is not charged as output; they have a price: %p',
+    async (isPriced) => {
+      const alias = 'svc/chat-premium';
+      await gateway.aimAtProvider(alias, { provider: 'gemini' }, gateway.upstream);
+      if (isPriced) await gateway.equip(alias, { tools: { web_search: 0 } });
+      for (const stream of [false, true]) {
+        gateway.upstream.answer(() =>
+          stream ? streamOf(...STREAM) : Response.json(chatAnswer({ usage: USAGE })),
+        );
+        const body = { model: alias, messages, stream };
+        const searching = await call('/chat/completions', { ...body, web_search_options: {} });
+        expect(searching.row).toMatchObject({ prompt_tokens: 8n, completion_tokens: 9n });
+        const { row } = await call('/chat/completions', body);
+        expect(row).toMatchObject({ prompt_tokens: 8n, completion_tokens: 492n });
+      }
+    },
+  );
 });

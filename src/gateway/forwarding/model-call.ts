@@ -8,6 +8,7 @@ import { type Tried, tryTargets } from '../../domain/model-calls/try-targets.ts'
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { speaks } from '../../domain/models/providers.ts';
+import type { UnpricedField } from '../../domain/models/tiers/unpriced-fields.ts';
 import type { MemoryLimit, MemoryShare } from '../../http/memory-limit.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { EndSignal, ModelEndpoint, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
@@ -137,10 +138,14 @@ async function named(answer: UpstreamAnswer, idleMs: number): Promise<UpstreamAn
  * Embeddings have no reasoning, and translated answers already count it. What hosted tools read is in the total too, and is
  * not billed as output.
  */
-function reasoningCount({ route, hosted }: AdmittedModelCall, { wire }: UpstreamTarget) {
+function reasoningCount({ route, hosted, unpriced }: AdmittedModelCall, { wire }: UpstreamTarget) {
   if (wire === undefined || route.endpoint !== 'chat/completions') return undefined;
-  return wire.reasoning === 'in-total' && hosted != null ? undefined : wire.reasoning;
+  const hasTools = hosted != null || unpriced?.some(({ kind }) => !TOKEN_KINDS.includes(kind)) === true;
+  return wire.reasoning === 'in-total' && hasTools ? undefined : wire.reasoning;
 }
+
+/** Unpriced fields that are no tools. */
+const TOKEN_KINDS: readonly UnpricedField['kind'][] = ['tier', 'audio'];
 
 export const TRIES_HEADER = 'x-turnpike-tries';
 export const SERVED_BY_HEADER = 'x-turnpike-served-by';
