@@ -81,9 +81,10 @@ export function createServiceApp(
       return new Response(null, { status: CLIENT_CLOSED_REQUEST });
     }
     log.error('a request failed', { requestId, method: context.req.method, path: context.req.path, error });
-    const what = isDatabaseUnavailable(error) ? UNAVAILABLE : 'Something went wrong on our side.';
+    const isUnavailable = isDatabaseUnavailable(error);
+    const what = isUnavailable ? UNAVAILABLE : 'Something went wrong on our side.';
     const message = `${what} Quote the request id ${requestId} when you report it.`;
-    return envelopeResponse(500, errorEnvelope('api_error', message));
+    return envelopeResponse(isUnavailable ? 503 : 500, errorEnvelope('api_error', message));
   });
   return app;
 }

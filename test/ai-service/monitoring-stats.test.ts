@@ -109,7 +109,7 @@ describe('A-8 monitoring', () => {
         { service: SERVICE, state: 'open', last_error: { reason: '503' } },
       ]);
       const operations = await service.ask('/monitoring/operations');
-      expect(operations.status).toBe(500);
+      expect(operations.status).toBe(503);
       expect(operations.body.error.message).toStartWith('The database is unavailable right now. Try again');
     } finally {
       query.mockRestore();
