@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
 import { isWellFormed } from '../../src/domain/keys/api-key.ts';
@@ -122,13 +122,16 @@ describe('demo.json', () => {
 });
 
 describe('the command line beside the running process', () => {
-  test('P-6 verify-deployment passes against each of its services', async () => {
-    const words = ['node', 'bin/turnpike.mjs', 'verify-deployment', running.demo.backend_url];
+  test('P-6 verify-deployment passes against each of its services, with a call to a model', async () => {
+    const keyFile = join(running.system.dataDir, 'verify.key');
+    writeFileSync(keyFile, running.demo.full_key);
+    const words = ['verify-deployment', running.demo.backend_url, '--key-file', keyFile];
     const env = { ...process.env, DATA_DIR: running.system.dataDir };
-    const command = Bun.spawn(words, { env, stdout: 'pipe' });
+    const command = Bun.spawn(['node', 'bin/turnpike.mjs', ...words], { env, stdout: 'pipe' });
     const output = await new Response(command.stdout).text();
     expect(output).toContain(`${running.demo.backend_url}/health is up after 1 of 20 attempts`);
     expect(output).toMatch(/\nok +gateway +call without a key: /);
+    expect(output).toMatch(/\nok +gateway +model call: .* answered\./);
     expect(output).toMatch(/\nok +AI service +readiness: /);
     expect(output).not.toMatch(/^(?:skipped|warn|fail)/m);
     expect(await command.exited).toBe(0);

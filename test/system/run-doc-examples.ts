@@ -56,7 +56,11 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
   ['docs/clients.md', 'var transport =', 'a language whose SDK is not installed here'],
   ['docs/mcp.md', 'claude mcp add', 'a client of its own, which is not installed'],
   ['docs/mcp.md', 'npx @modelcontextprotocol/inspector', 'test/mcp runs the inspector; npx would fetch it'],
-  ['README.md', 'turnpike -- set-alias', 'calls a provider with a key; src/command-line tests run it'],
+  [
+    'README.md',
+    'npm run turnpike -- set-alias',
+    'calls a provider with a key; src/command-line tests run it',
+  ],
   ['docs/operations.md', 'export POSTGRES_PASSWORD', 'needs a container engine'],
   ['docs/operations.md', 'for name in', 'needs a container engine'],
   ['docs/operations.md', 'docker', 'needs a container engine'],
