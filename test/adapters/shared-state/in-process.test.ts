@@ -3,6 +3,7 @@ import { createExpiringMap } from '../../../src/adapters/shared-state/in-process
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
 import { sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
+import { windowsContract } from '../../contracts/shared-state-windows.contract.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
@@ -15,6 +16,7 @@ async function open() {
 }
 
 sharedStateContract('in process', open);
+windowsContract('in process', open);
 levelsContract('in process', open);
 
 describe('in process', () => {

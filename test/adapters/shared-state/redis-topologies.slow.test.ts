@@ -8,6 +8,7 @@ import type { RedisTopology } from '../../../src/adapters/shared-state/redis/top
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
+import { windowsContract } from '../../contracts/shared-state-windows.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { until } from '../../doubles/until.ts';
 import { makeCertificates } from '../../services/certificates.ts';
@@ -74,6 +75,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     return { state, advance: state.advance, close: () => state.close() };
   }
   sharedStateContract('Redis Cluster', openContract);
+  windowsContract('Redis Cluster', openContract);
   levelsContract('Redis Cluster', openContract, { isCluster: true });
 
   test('processes on different nodes share claims and messages', async () => {

@@ -6,6 +6,7 @@ import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
+import { windowsContract } from '../../contracts/shared-state-windows.contract.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { until } from '../../doubles/until.ts';
@@ -53,6 +54,7 @@ describe('shared state on Redis', () => {
     afterAll(() => admin.close());
 
     sharedStateContract('Redis', open);
+    windowsContract('Redis', open);
     levelsContract('Redis', open);
 
     const window = { kind: 'window', name: 'rpm', amount: 1, limit: 50, windowMs: 3_600_000 } as const;

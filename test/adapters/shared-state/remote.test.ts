@@ -7,6 +7,7 @@ import { createInProcessState } from '../../../src/adapters/shared-state/in-proc
 import { openRemoteState, serveState } from '../../../src/adapters/shared-state/remote.ts';
 import { sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
+import { windowsContract } from '../../contracts/shared-state-windows.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
 import { until } from '../../doubles/until.ts';
@@ -36,6 +37,7 @@ async function openBoth() {
 }
 
 sharedStateContract('of another process', openBoth);
+windowsContract('of another process', openBoth);
 levelsContract('of another process', openBoth);
 
 test('both sides share one state and receive each other’s messages', async () => {
