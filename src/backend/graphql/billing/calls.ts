@@ -197,7 +197,8 @@ const callObjects: Declaration = (builder) => {
 
 const addressRefusalObjects: Declaration = (builder) =>
   builder.objectType('AddressRefusal', {
-    description: 'Requests that were refused before a key was known, of one address with one code.',
+    description:
+      'Requests that were refused before a key was known, or beyond the limit of their address, of one address with one code.',
     fields: (t) => ({
       address: t.exposeString('address', {
         description: 'Empty for addresses beyond the first thousand per minute and process.',
