@@ -59,6 +59,24 @@ describe('a live key', () => {
   });
 });
 
+test('a key is known once it was found, however long ago, until it expires or is revoked, and the store is not asked', async () => {
+  const { clock, records, store, directory, revoke, outcome } = await openKeyDirectory();
+  const [lasting, expiring] = [
+    records.mint(),
+    records.mint({ expiresAt: new Date(clock.now() + MINUTE_MS) }),
+  ];
+  expect(directory.known(lasting.rawKey)).toBeNull();
+  for (const { rawKey } of [lasting, expiring]) expect(await outcome(rawKey)).toBe('live');
+  const before = store.asked.length;
+  expect(directory.known(expiring.rawKey)).toEqual(expiring.key);
+  await clock.advance(MINUTE_MS);
+  expect(directory.known(expiring.rawKey)).toBeNull();
+  expect(directory.known(lasting.rawKey)).toEqual(lasting.key);
+  await revoke(lasting.hash);
+  for (const rawKey of [lasting.rawKey, 'guessed', '']) expect(directory.known(rawKey)).toBeNull();
+  expect(store.asked).toHaveLength(before);
+});
+
 describe('G-25 invalid keys', () => {
   test('G-25 unknown, revoked and expired ones take the same path, the first time and afterwards', async () => {
     const { clock, records, store, directory, revoke, outcome } = await openKeyDirectory();
