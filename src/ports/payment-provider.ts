@@ -12,6 +12,9 @@ export const PROVIDER_API_VERSION = '2023-10-16';
  * however many processes they are sent.
  */
 export interface PaymentProvider {
+  /** Another one for each provider, mode and account: what was opened under another identity cannot be used under this one. */
+  readonly identity: string;
+
   createProduct(params: ProductParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   createPrice(params: PriceParams, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   /** Without an idempotency key, like `setPriceActive`: repeating it changes nothing, and a key would suppress a later change back. */

@@ -14,6 +14,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
   const none = async () => ({ outcome: 'done', value: { items: [], hasMore: false } }) as const;
   const known = (id: string) => made('object', { id });
   return {
+    identity: 'agreeing',
     createProduct: () => made('prod', {}),
     createPrice: () => made('price', {}),
     renameProduct: known,

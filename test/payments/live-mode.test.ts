@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { createStripeProvider } from '../../src/adapters/payment-provider/stripe.ts';
 import { commandNamed } from '../../src/command-line/commands.ts';
 import { findCompany } from '../../src/domain/accounts/company.ts';
 import { findCreditPack } from '../../src/domain/catalog/credit-pack.ts';
@@ -29,8 +30,6 @@ async function world() {
 }
 
 describe('after the provider’s mode has changed', () => {
-  beforeEach(() => database.query('delete from subscription_checkouts'));
-
   test('P-26 P-9 a stale price fails with the provider’s message, sync leaves it, rebuildPlanPricing replaces it', async () => {
     const { companyId, plan } = await world();
     await changeMode();
@@ -52,6 +51,53 @@ describe('after the provider’s mode has changed', () => {
     expect(first.plans[0]?.providerProductId).not.toBe(plan.providerProductId);
     const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId: plan.id });
     expect(opened).toMatchObject({ outcome: 'opened' });
+  });
+
+  test('P-26 an open checkout of another provider, mode or account is not offered again', async () => {
+    const { companyId, plan } = await world();
+    const { provider, calls } = countingCalls(shop.sandbox.provider);
+    const open = async (identity: string) => {
+      const parts = { ...shop.parts, provider: { ...provider, identity } };
+      const opened = await createSubscriptionCheckout(parts, { companyId, planId: plan.id });
+      if (opened.outcome !== 'opened') throw new Error(JSON.stringify(opened));
+      return opened.page.providerSessionId;
+    };
+    const first = await open('test mode');
+    const called = new Map(calls);
+    expect(await open('test mode')).toBe(first);
+    // The same page costs no call of the provider.
+    expect(calls).toEqual(called);
+    const second = await open('live mode');
+    expect(second).not.toBe(first);
+    expect(await open('live mode')).toBe(second);
+    // A page of an earlier release, of which nothing is known.
+    await database.query('update subscription_checkouts set provider_identity = null');
+    const third = await open('live mode');
+    expect([first, second]).not.toContain(third);
+    expect(
+      await database.query(
+        `select status from subscription_checkouts where company_id = $1 order by created_at`,
+        [companyId],
+      ),
+    ).toEqual([{ status: 'EXPIRED' }, { status: 'EXPIRED' }, { status: 'OPEN' }]);
+    // The provider does not know the page after the change, and nobody can pay it.
+    await changeMode();
+    await rebuildPlanPricing(shop.parts, [plan.id]);
+    expect(await open('another account')).not.toBe(third);
+  });
+
+  test('the identity of a provider is that of its address and key, and does not show them', () => {
+    const identityOf = (secretKey: string, apiUrl: string | null = null) =>
+      createStripeProvider({ ...shop.parts, webhookSecrets: ['s'], secretKey, apiUrl }).identity;
+    const identities = [
+      identityOf('sk_test_1'),
+      identityOf('sk_live_1'),
+      identityOf('sk_test_2'),
+      identityOf('sk_test_1', 'http://127.0.0.1:1'),
+    ];
+    expect(new Set(identities).size).toBe(4);
+    expect(identityOf('sk_test_1')).toBe(identities[0] ?? '');
+    expect(identities.join()).not.toContain('sk_');
   });
 
   test('objects that exist at the provider are not changed', async () => {

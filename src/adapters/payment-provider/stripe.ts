@@ -26,12 +26,18 @@ export function createStripeProvider(options: StripeProviderOptions): PaymentPro
   const client = createClient(options);
   const attempts = createAttempts(log);
   return {
+    identity: identityOf(options),
     ...createSelling(client, attempts),
     ...createBilling(client, attempts),
     ...createLookUps(client, attempts),
     ...createWebhookEndpoints(client, attempts),
     verifyEvent: createEventVerifier({ secrets: webhookSecrets, clock }),
   };
+}
+
+/** Each key is of one mode and account. A rolled key counts as another one, which costs open pages and nothing else. */
+function identityOf({ apiUrl, secretKey }: ClientOptions): string {
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify([apiUrl ?? null, secretKey])).digest('hex');
 }
 
 type Selling = Pick<

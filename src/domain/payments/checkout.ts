@@ -21,6 +21,7 @@ export interface CheckoutParts {
   readonly database: Database;
   readonly provider: Pick<
     PaymentProvider,
+    | 'identity'
     | 'createCustomer'
     | 'updateCustomer'
     | 'createCheckoutSession'

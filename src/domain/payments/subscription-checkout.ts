@@ -99,9 +99,10 @@ async function openPage(
   }
   const { id: providerSessionId, url, expiresAtMs } = opened.value;
   const noted = await database.query(
-    `update subscription_checkouts set provider_session_id = $2, url = $3, expires_at = $4, updated_at = $5
+    `update subscription_checkouts set provider_session_id = $2, url = $3, expires_at = $4, updated_at = $5,
+       provider_identity = $6
      where id = $1 and status = 'OPEN' returning id`,
-    [checkout.id, providerSessionId, url, new Date(expiresAtMs), now],
+    [checkout.id, providerSessionId, url, new Date(expiresAtMs), now, provider.identity],
   );
   if (noted.length === 0) {
     // Another member chose another plan in the meantime: of two pages that could be paid, this one is closed.
@@ -112,9 +113,11 @@ async function openPage(
   return { outcome: 'opened', page: { url, providerSessionId } };
 }
 
-/** A page opened before the plan changed sells it at the old price. */
-function isUsable({ clock }: CheckoutParts, { expiresAt, createdAt }: OpenCheckout, plan: Plan): boolean {
+/** A page opened before the plan changed sells it at the old price; one of another provider, mode or account pays into that. */
+function isUsable({ clock, provider }: CheckoutParts, checkout: OpenCheckout, plan: Plan): boolean {
+  const { expiresAt, createdAt, providerSessionId, providerIdentity } = checkout;
   if (createdAt < plan.updatedAt) return false;
+  if (providerSessionId !== null && providerIdentity !== provider.identity) return false;
   return expiresAt === null || expiresAt.getTime() - clock.now() > LEAST_LEFT_MS;
 }
 
@@ -146,12 +149,14 @@ interface OpenCheckout {
   readonly planId: string;
   readonly providerSessionId: string | null;
   readonly url: string | null;
+  /** Null if no page is open, or an earlier release opened it. */
+  readonly providerIdentity: string | null;
   readonly expiresAt: Date | null;
   readonly createdAt: Date;
 }
 
 const COLUMNS = `id, company_id as "companyId", plan_id as "planId", provider_session_id as "providerSessionId", url,
-  expires_at as "expiresAt", created_at as "createdAt"`;
+  provider_identity as "providerIdentity", expires_at as "expiresAt", created_at as "createdAt"`;
 
 /**
  * The open page, of any plan; otherwise a new one of this plan, unless the company has subscribed. An index ensures that

@@ -79,7 +79,7 @@ export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentPr
 function withoutProvider(provider: PaymentProvider): PaymentProvider {
   const failure = { reason: 'refused', message: NOT_CONFIGURED, code: null } as const;
   const refuse = async () => ({ outcome: 'failed', failure }) as const;
-  const names = Object.keys(provider).filter((name) => name !== 'verifyEvent');
+  const names = Object.keys(provider).filter((name) => name !== 'verifyEvent' && name !== 'identity');
   return { ...provider, ...Object.fromEntries(names.map((name) => [name, refuse])) };
 }
 

@@ -18,3 +18,6 @@ update rooms set event_count = reported.count, first_event_at = reported.first_a
   from (select room, count(*) as count, min(received_at) as first_at, max(received_at) as last_at
         from room_events group by room) as reported
   where rooms.room = reported.room and rooms.company_id is null;
+
+-- The provider, mode and account at which the page was opened, as `PaymentProvider.identity`. Null for pages of earlier releases.
+alter table subscription_checkouts add column provider_identity text check (char_length(provider_identity) between 1 and 64);
