@@ -35,7 +35,7 @@ export async function checkProxy(host: TriedHost): Promise<string[]> {
     problems.push(`a body of 2 MB got ${fits.status}: ${await fits.text()}`);
   const tooLong = await chat({
     model: 'svc/chat-default',
-    messages: [{ role: 'user', content: 'a'.repeat(21_000_000) }],
+    messages: [{ role: 'user', content: 'a'.repeat(34_000_000) }],
   });
   const envelope = await tooLong.text();
   if (tooLong.status !== 413 || !envelope.includes('"error"')) {

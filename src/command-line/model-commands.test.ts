@@ -258,14 +258,19 @@ describe('models and targets', () => {
     expect([added.exitCode, added.lines.at(-1)]).toEqual([EXIT_OK, `${own} is added`]);
     expect(sent).toHaveLength(1);
     expect(
-      (await set('--context-length', '131072', '--fallback', 'acme/chat-cheap', '--retries', '2')).lines,
+      (
+        await set(
+          ...['--context-length', '131072', '--fallback', 'acme/chat-cheap', '--retries', '2'],
+          ...['--fallback-price', 'served'],
+        )
+      ).lines,
     ).toEqual([`${own} is changed`]);
     expect((await set('--fallback', 'acme/embed-default')).lines[0]).toContain('of the kind embed, not chat');
     const listed = (await typed(aliasesCommand)).lines;
     expect(listed.slice(-3)).toEqual([
       `${own} (chat)`,
       '  ollama: http://127.0.0.1:11434/v1 m, weight 1, no key',
-      '  routing: by weight; 2 retries; fallback acme/chat-cheap',
+      '  routing: by weight; 2 retries; fallback acme/chat-cheap at its own price',
     ]);
     const json = JSON.parse((await typed(aliasesCommand, '--json')).lines.join('\n')).at(-1);
     expect(json).toMatchObject({

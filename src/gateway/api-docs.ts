@@ -132,11 +132,18 @@ function call(
   example: unknown,
   answer: DescribedAnswer,
 ): DescribedRoute {
+  const isMessages = path.startsWith('/messages');
   const names = [...CALLS, ...(path.startsWith('/parse') ? [] : MODEL_CALLS)];
-  const answers = [
-    answer,
-    ...refused(names, path.startsWith('/messages') ? messagesErrorAnswer : errorAnswer),
-  ];
+  const answers = isMessages
+    ? [
+        answer,
+        ...refused(
+          names.filter((name) => name !== HIDDEN),
+          messagesErrorAnswer,
+        ),
+        HIDDEN_MODEL,
+      ]
+    : [answer, ...refused(names)];
   return {
     method: 'post',
     path: `${BASE_PATH}${path}`,
@@ -146,6 +153,14 @@ function call(
     answers,
   };
 }
+
+const HIDDEN = 'modelNotAllowed';
+/** G-27: on `/messages` another status than the table's. */
+const HIDDEN_MODEL: DescribedAnswer = {
+  status: 404,
+  means: `${REFUSALS[HIDDEN].code}: ${REFUSALS[HIDDEN].message}`,
+  schema: messagesErrorAnswer,
+};
 
 function read(path: string, summary: string, answer: DescribedAnswer): DescribedRoute {
   const answers = [answer, ...refused(EVERY_ROUTE)];

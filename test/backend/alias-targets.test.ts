@@ -221,13 +221,14 @@ test('cost and margin are summed by model and provider, and a price below cost i
 });
 
 describe('operators’ own aliases, set by super admins', () => {
-  const SHOWN = 'alias kind isDocumented strategy retries fallback retiredAt version targets { id hasKey }';
+  const SHOWN =
+    'alias kind isDocumented strategy retries fallback fallbackPrice retiredAt version targets { id hasKey }';
   const CREATE = `mutation($input: ModelAliasInput!) { createModelAlias(input: $input) { ${SHOWN} } }`;
   const UPDATE = `mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
     updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { ${SHOWN} } }`;
   const RETIRE = 'mutation($alias: String!) { retireModelAlias(alias: $alias) { retiredAt } }';
   const price = { prompt: 2, cached: 1, completion: 8 };
-  const settings = { contextLength: 128_000, strategy: 'order', fallback: ALIAS };
+  const settings = { contextLength: 128_000, strategy: 'order', fallback: ALIAS, fallbackPrice: 'SERVED' };
   const input = {
     ...{ alias: 'gpt-4o', kind: 'chat', price, ...settings },
     targets: [{ model: 'gpt-4o', apiKey: 'sk-secret' }],
@@ -248,7 +249,7 @@ describe('operators’ own aliases, set by super admins', () => {
     }>(CREATE, { input });
     expect(made).toMatchObject({
       ...{ alias: 'gpt-4o', kind: 'chat', isDocumented: false, strategy: 'order', retries: null },
-      ...{ fallback: ALIAS, retiredAt: null, targets: [{ hasKey: true }] },
+      ...{ fallback: ALIAS, fallbackPrice: 'SERVED', retiredAt: null, targets: [{ hasKey: true }] },
     });
     expect(await names()).toContain('gpt-4o');
     expect(await createKey(', models: ["svc/chat-default"]')).toMatchObject({

@@ -153,6 +153,7 @@ function aliasesContract(database: Database): void {
     ['retries', { retries: 11 }],
     ['retry_statuses', { retryStatuses: Array.from({ length: 21 }, () => 500) }],
     ['hedge_ms', { hedgeMs: 0 }],
+    ['fallback_price', { fallbackPrice: 'dearest' }],
     ['context_length', { contextLength: 0 }],
     ['timeout_ms', { targets: [{ ...TARGET, timeoutMs: 0 }] }],
     [
@@ -225,7 +226,14 @@ function aliasesContract(database: Database): void {
       cost: { ...PRICE, cache_write: 3 },
     };
     const file = {
-      [a]: { kind: 'chat', price: PRICE, fallback: b, hedge_ms: 50, targets: [target] },
+      [a]: {
+        kind: 'chat',
+        price: PRICE,
+        fallback: b,
+        fallback_price: 'served',
+        hedge_ms: 50,
+        targets: [target],
+      },
       [b]: { kind: 'chat', price: PRICE, retry_statuses: [409] },
     };
     const wrong = { ...file, 'svc/chat-cheap': { kind: 'embed' } };
@@ -234,7 +242,7 @@ function aliasesContract(database: Database): void {
     expect(await applyModelConfig(parts, file)).toEqual({ outcome: 'changed', aliases: [a, b] });
     expect(await applyModelConfig(parts, file)).toEqual({ outcome: 'unchanged' });
     expect((await open()).find(a)).toMatchObject({
-      routing: { fallback: b, hedgeMs: 50 },
+      routing: { fallback: b, fallbackPrice: 'served', hedgeMs: 50 },
       targets: [{ timeoutMs: 100, idleTimeoutMs: 200, cost: { cacheWriteMicro: 3_000_000n } }],
     });
     const other = { ...file, [a]: { ...file[a], targets: [{ ...target, cost: PRICE }] } };
