@@ -251,3 +251,38 @@ describe('generated answers', () => {
     });
   });
 });
+
+test('G-16 errors inside of an answer are read by withoutNames; everything else stays byte for byte', () => {
+  const withoutNames = (text: string) => text.replaceAll('gpt-x', 'alias');
+  const clean = (text: string, wire: 'completions' | 'responses' = 'completions') =>
+    new TextDecoder().decode(
+      readWholeAnswer(new TextEncoder().encode(text), 'alias', wire, { hidesCosts: true, withoutNames })
+        .bytes,
+    );
+  for (const [given, expected] of [
+    // Of a choice, an item, in an error, in usage beside a cost; a text; before and after the model.
+    [
+      '{"choices":[{"error":{"m":"gpt-x","n":1}, "i":12345678901234567890}]}',
+      '{"choices":[{"error":{"m":"alias","n":1}, "i":12345678901234567890}]}',
+    ],
+    [
+      '{"a":[{"error":"gpt-x"}],"model":"gpt-x","b":{"error":{"error":{"m":"gpt-x"}}}}',
+      '{"a":[{"error":"alias"}],"model":"alias","b":{"error":{"error":{"m":"alias"}}}}',
+    ],
+    ['{"usage":{"cost":1,"error":{"m":"y"},"n":2}}', '{"usage":{"error":{"m":"y"},"n":2}}'],
+    // Untouched without a name, and if it is no error.
+    [
+      '{"choices":[{"error": {"n" : 12345678901234567890}}]}',
+      '{"choices":[{"error": {"n" : 12345678901234567890}}]}',
+    ],
+    [
+      '{"choices":[{"error":null,"text":"gpt-x error: gpt-x"}]}',
+      '{"choices":[{"error":null,"text":"gpt-x error: gpt-x"}]}',
+    ],
+  ] as const) {
+    expect(clean(given)).toBe(expected);
+  }
+  const failed =
+    '{"error":{"message":"gpt-x","e":{"error":"gpt-x"}},"usage":{"input_tokens":1,"output_tokens":2}}';
+  expect(clean(failed, 'responses')).toBe(failed.replaceAll('gpt-x', 'alias'));
+});

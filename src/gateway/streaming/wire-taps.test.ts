@@ -188,3 +188,19 @@ test.each([
     }
   },
 );
+
+test('G-16 the error of a failed response is read by withoutNames, in data of several lines too', () => {
+  const withoutNames = (text: string) => text.replaceAll('gpt-x', ALIAS);
+  const tap = createUsageTap({ wire: 'responses', alias: ALIAS, maxEventBytes: 8_192, withoutNames });
+  const lines = [
+    '{"type":"response.failed","response":{"error":{"code":"server_error",',
+    '"message":"gpt-x is down"},"model":"gpt-x","usage":{"input_tokens":3,"output_tokens":4}}}',
+  ];
+  const text = lines.map((line) => `data: ${line}\n`).join('');
+  tap.push(new TextEncoder().encode(`${text}\n`));
+  const last = textOf(tap.end().doneBytes) ?? '';
+  const data = last.split('\n').flatMap((line) => /^data: (.*)$/.exec(line)?.[1] ?? []);
+  expect(JSON.parse(data.join('\n')).response).toMatchObject({
+    ...{ model: ALIAS, error: { code: 'server_error', message: `${ALIAS} is down` } },
+  });
+});
