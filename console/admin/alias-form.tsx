@@ -29,6 +29,8 @@ interface StoredAlias {
   readonly fallback: string | null;
   readonly fallbackPrice: 'REQUESTED' | 'SERVED' | null;
   readonly hedgeMs: number | null;
+  readonly cacheBreakpoints: boolean;
+  readonly drop: readonly string[];
   readonly targets: readonly { readonly provider: string; readonly model: string }[] | null;
 }
 
@@ -42,7 +44,7 @@ interface AliasFormProps {
   saved(alias: string): Promise<void>;
 }
 
-/** Name, kind, size and routing of an alias, and the price of a new one. */
+/** Name, kind, size, routing and changes of bodies of an alias, and the price of a new one. */
 export function AliasForm({ stored, others, close, saved }: AliasFormProps) {
   const { session } = useConsole();
   const [kind, setKind] = useState(stored?.kind ?? 'chat');
@@ -76,6 +78,7 @@ export function AliasForm({ stored, others, close, saved }: AliasFormProps) {
         <SizeFields stored={stored} kind={kind} />
         {stored === null && <PriceFields />}
         <RoutingFields stored={stored} fallbacks={others.filter((one) => one.kind === kind)} />
+        <BodyFields stored={stored} />
       </Form>
     </Dialog>
   );
@@ -91,12 +94,18 @@ function settingsIn({ text, number }: FormValues) {
     retries: number('retries'),
     retryStatuses: statusesIn(text('retryStatuses')),
     hedgeMs: number('hedgeMs'),
+    cacheBreakpoints: text('cacheBreakpoints') !== 'off',
+    drop: wordsIn(text('drop')),
   };
 }
 
 /** Commas, semicolons and spaces separate. */
+function wordsIn(text: string): string[] {
+  return text.split(/[\s,;]+/).filter((word) => word !== '');
+}
+
 function statusesIn(text: string): number[] {
-  const words = text.split(/[\s,;]+/).filter((word) => word !== '');
+  const words = wordsIn(text);
   const wrong = words.find((word) => !/^[45]\d\d$/.test(word));
   if (wrong !== undefined) {
     throw fieldError(
@@ -287,6 +296,31 @@ function RoutingFields({ stored, fallbacks }: RoutingFieldsProps) {
           placeholder="404, 409"
           hint="In addition to those that always do (5xx, 429, 401 …)."
         />
+      </div>
+    </fieldset>
+  );
+}
+
+function BodyFields({ stored }: { stored: StoredAlias | null }) {
+  return (
+    <fieldset>
+      <legend>Bodies of calls</legend>
+      <div className="columns">
+        <Field
+          label="Fields to drop"
+          name="drop"
+          defaultValue={(stored?.drop ?? []).join(', ')}
+          placeholder="logit_bias, seed"
+          hint="Top-level fields that the targets do not have. Empty: calls with such fields are refused."
+        />
+        <Choice
+          label="Cache breakpoints"
+          name="cacheBreakpoints"
+          defaultValue={stored?.cacheBreakpoints === false ? 'off' : 'on'}
+        >
+          <option value="on">set in calls that are translated for Anthropic (default)</option>
+          <option value="off">only those of clients</option>
+        </Choice>
       </div>
     </fieldset>
   );

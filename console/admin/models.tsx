@@ -18,7 +18,7 @@ import { Health } from './target-health.tsx';
 
 const ALIASES =
   graphql(`query($includeRetired: Boolean) { modelAliases(includeRetired: $includeRetired) { alias kind byokFeePercent
-  priceWarnings isDocumented contextLength maxOutputTokens retiredAt version strategy retries retryStatuses fallback fallbackPrice hedgeMs
+  priceWarnings isDocumented contextLength maxOutputTokens retiredAt version strategy retries retryStatuses fallback fallbackPrice hedgeMs cacheBreakpoints drop
   prices { id prompt cached completion cacheWrite inForceFrom } priceFactors { field value factor }
   targets { id provider baseUrl model weight hasKey apiVersion headerNames timeoutMs idleTimeoutMs maxInFlight
     cost { prompt cached completion cacheWrite }

@@ -14,8 +14,8 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
     [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
-    [--retry-status N]… [--fallback ALIAS|none] [--fallback-price requested|served] [--hedge-ms N|none]
-    [--byok-fee-percent N|none]
+    [--cache-breakpoints on|off] [--drop FIELD]… [--no-drop] [--retry-status N]… [--fallback ALIAS|none]
+    [--fallback-price requested|served] [--hedge-ms N|none] [--byok-fee-percent N|none]
     [--price-factor service_tier|speed|inference_geo|modalities|prompt_tokens|long_prompt_completion|cache_write=VALUE:FACTOR]…
     [--price-factor none]
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
@@ -115,11 +115,14 @@ function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   if (price === 'incomplete') return 'Give --prompt, --cached and --completion together.';
   const enforceMaxOutput = onOrOff(values['enforce-max-output']);
   if (enforceMaxOutput === 'wrong') return '--enforce-max-output is on or off';
+  const cacheBreakpoints = onOrOff(values['cache-breakpoints']);
+  if (cacheBreakpoints === 'wrong') return '--cache-breakpoints is on or off';
   const priceFactors = factorsIn(values['price-factor']);
   if (priceFactors === 'wrong') return '--price-factor is written FIELD=VALUE:FACTOR, or none';
   const { kind, strategy, fallback, 'hedge-ms': hedge, 'byok-fee-percent': fee } = values;
   return {
-    ...{ kind, strategy, price, priceFactors, enforceMaxOutput },
+    ...{ kind, strategy, price, priceFactors, enforceMaxOutput, cacheBreakpoints },
+    drop: values['no-drop'] === true ? [] : values.drop,
     fallback: fallback === 'none' ? null : fallback,
     fallbackPrice: values['fallback-price'],
     hedgeMs: hedge === 'none' ? null : numberIn(hedge),
@@ -210,6 +213,7 @@ const OPTIONS = {
   },
   ...{ kind: text, prompt: text, cached: text, completion: text, 'cache-write': text },
   ...{ 'context-length': text, 'max-output-tokens': text, 'enforce-max-output': text },
+  ...{ 'cache-breakpoints': text, drop: several, 'no-drop': flag },
   ...{ strategy: text, retries: text, 'retry-status': several, fallback: text, 'hedge-ms': text },
   ...{ 'fallback-price': text },
   ...{ 'byok-fee-percent': text, 'price-factor': several },

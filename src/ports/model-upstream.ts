@@ -59,6 +59,8 @@ export interface TargetWire {
   readonly reasoning: ReasoningCount;
   /** The alias's limit of output tokens, used if the provider requires one and the call has none. */
   readonly maxOutputTokens: number;
+  /** Whether calls that are translated for it get cache breakpoints. Omitted: yes. */
+  readonly cacheBreakpoints?: boolean;
 }
 
 export interface UpstreamCall {

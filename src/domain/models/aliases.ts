@@ -56,7 +56,7 @@ export interface AliasRouting {
   readonly hedgeMs: number | null;
 }
 
-/** How much a call may read and write: this is held for it. */
+/** How much a call may read and write, which is held for it, and how its body is changed for the targets. */
 export interface AliasBounds {
   /** Tokens that the model can read for one answer. */
   readonly contextLength: number;
@@ -66,6 +66,10 @@ export interface AliasBounds {
   readonly maxOutputTokens: number;
   /** Whether `maxOutputTokens` is added to bodies that set no maximum. Otherwise bodies are sent as received. */
   readonly enforceMaxOutput: boolean;
+  /** Whether calls that are translated to Anthropic's Messages get cache breakpoints. */
+  readonly cacheBreakpoints: boolean;
+  /** Top-level fields that are removed from bodies, because the targets do not have them. */
+  readonly drop: readonly string[];
 }
 
 /** What clients of an alias may use at the provider; the alias has null if that is nothing. */
@@ -135,6 +139,8 @@ const OF_TEXT = {
   plausiblePromptTokens: PLAUSIBLE_PROMPT_TOKENS,
   maxOutputTokens: 16_384,
   enforceMaxOutput: false,
+  cacheBreakpoints: true,
+  drop: [],
 } as const;
 
 /**

@@ -40,6 +40,8 @@ type ConfiguredAliases = {
     readonly context_length?: number | undefined;
     readonly max_output_tokens?: number | undefined;
     readonly enforce_max_output?: boolean | undefined;
+    readonly cache_breakpoints?: boolean | undefined;
+    readonly drop?: readonly string[] | undefined;
     /** Credits per use of every enabled tool. */
     readonly hosted_tools?: Readonly<Record<string, number>> | undefined;
     readonly max_tool_uses?: number | undefined;
@@ -108,6 +110,8 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): AliasPara
     contextLength: given.context_length,
     maxOutputTokens: given.max_output_tokens,
     enforceMaxOutput: given.enforce_max_output,
+    cacheBreakpoints: given.cache_breakpoints,
+    drop: given.drop,
     retryStatuses: given.retry_statuses,
     hedgeMs: given.hedge_ms,
     fallbackPrice: given.fallback_price,

@@ -108,8 +108,8 @@ export function checkAlias(
   if (aimed.outcome === 'wrong') return wrong('targets', aimed.problem);
   const priced = params.price == null ? null : checkPrice(params.price);
   if (priced?.outcome === 'wrong') return wrong('price', priced.problem);
-  const { contextLength, maxOutputTokens, enforceMaxOutput } = params;
-  const bounded = checkBounds({ contextLength, maxOutputTokens, enforceMaxOutput });
+  const { contextLength, maxOutputTokens, enforceMaxOutput, cacheBreakpoints, drop } = params;
+  const bounded = checkBounds({ contextLength, maxOutputTokens, enforceMaxOutput, cacheBreakpoints, drop });
   if (bounded.outcome === 'wrong') return wrong('bounds', bounded.problem);
   const routed = checkRouting(prefix, params);
   if (routed.outcome === 'wrong') return wrong('routing', routed.problem);

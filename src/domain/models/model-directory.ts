@@ -192,7 +192,7 @@ async function openCatalogue(
 
 async function openTarget(
   { cipher, log }: OpeningParts,
-  { alias, maxOutputTokens }: Pick<Alias, 'alias' | 'maxOutputTokens'>,
+  { alias, maxOutputTokens, cacheBreakpoints }: Pick<Alias, 'alias' | 'maxOutputTokens' | 'cacheBreakpoints'>,
   target: StoredTarget,
 ): Promise<AliasTarget | null> {
   const { id, baseUrl, model, weight, provider, timeoutMs, idleTimeoutMs, maxInFlight, cost } = target;
@@ -207,7 +207,8 @@ async function openTarget(
       return null;
     }
     return {
-      ...{ id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, wire, cost },
+      ...{ id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, cost },
+      wire: cacheBreakpoints ? wire : { ...wire, cacheBreakpoints },
       ...(timeoutMs === null ? {} : { timeoutMs }),
       ...(idleTimeoutMs === null ? {} : { idleTimeoutMs }),
       ...(maxInFlight === null ? {} : { maxInFlight }),

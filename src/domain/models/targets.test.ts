@@ -216,12 +216,16 @@ describe('targets', () => {
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
     });
 
-    test('context_length, max_output_tokens and enforce_max_output are set one by one, and only where they differ', async () => {
-      await applyModelConfig(parts(), { [ALIAS]: { context_length: 64_000, enforce_max_output: true } });
-      const file = { [ALIAS]: { max_output_tokens: 2_000 } };
+    test('bounds and changes of bodies are set one by one, and only where they differ', async () => {
+      const first = { context_length: 64_000, enforce_max_output: true, drop: ['seed', 'logit_bias'] };
+      await applyModelConfig(parts(), { [ALIAS]: first });
+      const file = { [ALIAS]: { max_output_tokens: 2_000, cache_breakpoints: false } };
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
       const alias = 'chat-default' as const;
-      const bounds = { alias, contextLength: 64_000, maxOutputTokens: 2_000, enforceMaxOutput: true };
+      const bounds = {
+        ...{ alias, contextLength: 64_000, maxOutputTokens: 2_000, enforceMaxOutput: true },
+        ...{ cacheBreakpoints: false, drop: ['seed', 'logit_bias'] },
+      };
       expect(await readBounds(database)).toEqual([bounds]);
       const version = await readVersion(database);
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
@@ -232,6 +236,17 @@ describe('targets', () => {
         outcome: 'refused',
         problem: `${ALIAS}, context_length must be a whole number from 1 to 1000000000`,
       });
+    });
+
+    test.each([
+      ['what a call needs', ['seed', 'stream_options'], 'drop cannot have stream_options'],
+      ['what says whom it belongs to', ['user'], 'drop cannot have user'],
+      ['more than 32 names', Array.from({ length: 33 }, (_, at) => `field_${at}`), 'at most 32 names'],
+      ['a name that is none', ['a.b'], '"a.b" is not one'],
+      ['a name of more than 64 characters', ['x'.repeat(65)], '1 to 64'],
+    ])('drop is refused with %s', async (_, drop, problem) => {
+      const refused = await applyModelConfig(parts(), { [ALIAS]: { drop } });
+      expect(refused).toMatchObject({ outcome: 'refused', problem: expect.stringContaining(problem) });
     });
 
     test('keys of another master key are replaced by those of the file', async () => {

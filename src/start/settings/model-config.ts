@@ -46,6 +46,10 @@ const alias = z.strictObject({
   context_length: z.int().positive().max(1_000_000_000).optional(),
   max_output_tokens: z.int().positive().max(1_000_000_000).optional(),
   enforce_max_output: z.boolean().optional(),
+  cache_breakpoints: z
+    .union([z.boolean(), z.enum(['on', 'off']).transform((set) => set === 'on')])
+    .optional(),
+  drop: z.array(z.string().max(100)).max(100).optional(),
   hosted_tools: z.record(z.string().min(1).max(40), z.number().nonnegative().max(1_000_000)).optional(),
   max_tool_uses: z.int().positive().max(1_000).optional(),
   byok_fee_percent: z.number().min(0).max(100).nullable().optional(),

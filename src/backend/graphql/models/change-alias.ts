@@ -33,6 +33,8 @@ interface ModelAliasInput {
   contextLength?: number | null | undefined;
   maxOutputTokens?: number | null | undefined;
   enforceMaxOutput?: boolean | null | undefined;
+  cacheBreakpoints?: boolean | null | undefined;
+  drop?: string[] | null | undefined;
   strategy?: string | null | undefined;
   retries?: number | null | undefined;
   retryStatuses?: number[] | null | undefined;
@@ -60,6 +62,14 @@ const input: Declaration = (builder) => {
       maxOutputTokens: t.float({ description: 'Maximum completion tokens of a call.' }),
       enforceMaxOutput: t.boolean({
         description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
+      }),
+      cacheBreakpoints: t.boolean({
+        description:
+          'Whether calls that are translated to Anthropic’s Messages get cache breakpoints. Default: true.',
+      }),
+      drop: t.stringList({
+        description:
+          'Top-level fields that the targets do not have: they are removed from bodies. At most 32, and none that says what is asked or bounds the answer.',
       }),
       strategy: t.string({ description: 'Which target is tried first: order, weight or latency.' }),
       retries: t.int({ description: 'Tries beyond one per target, 0 to 10.' }),

@@ -104,6 +104,14 @@ const modelAliasObjects: Declaration = (builder) => {
       enforceMaxOutput: t.exposeBoolean('enforceMaxOutput', {
         description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
       }),
+      cacheBreakpoints: t.exposeBoolean('cacheBreakpoints', {
+        description: 'Whether calls that are translated to Anthropic’s Messages get cache breakpoints.',
+      }),
+      drop: t.stringList({
+        extensions: { maxRows: 32 } satisfies FieldSize,
+        description: 'Top-level fields that are removed from bodies, because the targets do not have them.',
+        resolve: ({ drop }) => [...drop],
+      }),
       byokFeePercent: t.float({
         nullable: true,
         description:

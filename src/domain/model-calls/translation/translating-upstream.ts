@@ -115,6 +115,7 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
     hasStreamOptions: wire?.hasStreamOptions ?? true,
     reasoning: wire?.reasoning,
     defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
+    cacheBreakpoints: wire?.cacheBreakpoints ?? true,
     provider: wire?.provider,
   };
 }

@@ -19,6 +19,8 @@ export interface TranslationTarget {
   readonly reasoning?: ReasoningCount | undefined;
   /** For an API that requires a limit, if the client set none: the alias's max_output_tokens. */
   readonly defaultMaxTokens: number;
+  /** Whether the body gets cache breakpoints, where the API has them. Omitted: no. */
+  readonly cacheBreakpoints?: boolean;
   /** The name of its preset. Omitted for a server that none describes. */
   readonly provider?: string | undefined;
 }

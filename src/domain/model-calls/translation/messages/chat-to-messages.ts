@@ -1,5 +1,6 @@
 import { isObject } from '../../../../ports/json-object.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
+import { addBreakpoints } from './cache-breakpoints.ts';
 import { answerInChat } from './chat-answer.ts';
 import {
   definedMembers,
@@ -110,7 +111,7 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
   const user = readUser(request);
   const tools = readTools(request);
   const thinking = readThinking(request, to.model, maxTokens, turns, tools);
-  return definedMembers({
+  const body = definedMembers({
     model: to.model,
     system: turns.system.length === 0 ? null : turns.system,
     messages: turns.messages,
@@ -123,6 +124,8 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
     metadata: user === null ? null : { user_id: user },
     stream: optional(request.stream, 'stream', readBoolean) === true ? true : null,
   });
+  if (to.cacheBreakpoints === true) addBreakpoints(body);
+  return body;
 }
 
 /** Anthropic's limit for `user_id`. */
