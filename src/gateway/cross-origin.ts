@@ -1,9 +1,12 @@
 import { TAGS_HEADER } from '../domain/calls/call-attribution.ts';
 import { CACHE_HEADER } from './admission/cached-answer.ts';
-import { SERVED_BY_HEADER, TRIES_HEADER } from './forwarding/model-call.ts';
-
-export const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';
-export const UNPRICED_HEADER = 'x-turnpike-unpriced';
+import {
+  DROPPED_FIELDS_HEADER,
+  DROPPED_TOOLS_HEADER,
+  SERVED_BY_HEADER,
+  TRIES_HEADER,
+  UNPRICED_HEADER,
+} from './forwarding/model-call.ts';
 
 /** Pages of these origins may call the gateway from a browser and read its answers: those of any other may not. */
 export interface CrossOrigin {
@@ -44,8 +47,8 @@ const EXPOSED_HEADERS = [
   ...['requests', 'tokens'].flatMap((what) =>
     ['limit', 'remaining', 'reset'].map((which) => `x-ratelimit-${which}-${what}`),
   ),
-  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER, UNPRICED_HEADER, CACHE_HEADER],
-  ...[TRIES_HEADER, SERVED_BY_HEADER],
+  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER, DROPPED_FIELDS_HEADER],
+  ...[UNPRICED_HEADER, CACHE_HEADER, TRIES_HEADER, SERVED_BY_HEADER],
 ].join(', ');
 
 export function createCrossOrigin(origins: readonly string[]): CrossOrigin {

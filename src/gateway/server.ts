@@ -2,7 +2,6 @@ import type { AddressRefusals } from '../domain/calls/log/address-refusals.ts';
 import type { FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
-import type { UnpricedField } from '../domain/models/tiers/unpriced-fields.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { Connection, ErrorBody } from '../http/listen.ts';
@@ -32,12 +31,7 @@ import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import type { CallMeters } from './call-telemetry.ts';
 import { beginTrace } from './call-trace.ts';
-import {
-  type CrossOrigin,
-  createCrossOrigin,
-  DROPPED_TOOLS_HEADER,
-  UNPRICED_HEADER,
-} from './cross-origin.ts';
+import { type CrossOrigin, createCrossOrigin } from './cross-origin.ts';
 import {
   type ModelCallContext,
   recordOfRead,
@@ -45,7 +39,7 @@ import {
   recordOfReplay,
   refusalReason,
 } from './forwarding/end-call.ts';
-import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
+import { answerModelCall, type ModelCallParts, noteChanged } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts, refusalOfRead } from './reads/listings.ts';
@@ -257,8 +251,7 @@ function answerPaid(
   context: ModelCallContext,
 ): Promise<Response> {
   if (admission.outcome === 'parse') return answerParse(parts, admission.call, context);
-  nameDroppedTools(context.headers, admission.call.droppedTools);
-  nameUnpriced(context.headers, admission.call.unpriced);
+  noteChanged(context.headers, admission.call);
   nameCacheUse(context.headers, admission.call.cache);
   return answerModelCall(parts, admission.call, context);
 }
@@ -312,16 +305,6 @@ function noteRefusal(
   if (record === null || refusal.name === 'addressLimited') {
     addressRefusals?.note(address, refusalReason(refusal));
   }
-}
-
-/** Of a call that went on without some of its tools: which ones. */
-function nameDroppedTools(headers: Record<string, string>, types: readonly string[] = []): void {
-  if (types.length > 0) headers[DROPPED_TOOLS_HEADER] = types.join(', ');
-}
-
-/** What is forwarded although no price covers it. */
-function nameUnpriced(headers: Record<string, string>, fields: readonly UnpricedField[] = []): void {
-  if (fields.length > 0) headers[UNPRICED_HEADER] = fields.map(({ name }) => name).join(', ');
 }
 
 /** OpenAI's names, so that clients which know them pace themselves (G-41). */

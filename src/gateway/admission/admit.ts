@@ -27,6 +27,7 @@ import { estimateOf, holdsOf, sizeOf } from './call-size.ts';
 import { keyIn } from './client-headers.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import { blockedBy, limitRefusal, NOT_PAYABLE_NOW, type NotAdmitted, payerOf } from './credit-refusals.ts';
+import { withoutDropped } from './dropped-fields.ts';
 import { fallbackAliases } from './fallback-aliases.ts';
 import {
   claimOrRelease,
@@ -111,6 +112,8 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly droppedTools?: readonly string[];
   /** What is forwarded although no price covers what the provider may charge for it; omitted for nearly every call. */
   readonly unpriced?: readonly UnpricedField[] | undefined;
+  /** Top-level fields that the alias drops and the body had. */
+  readonly droppedFields?: readonly string[] | undefined;
   /** Null if neither the client nor the key sets any. */
   readonly attribution: CallAttribution | null;
 }
@@ -291,7 +294,7 @@ async function admitPaidCall(
   const known = { route, key, alias: requested.alias.alias, attribution: requested.attribution };
   const continued = isContinuation(requested) ? await continueResponse(parts.responses, requested) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
-  const plain = continued ?? requested;
+  const plain = withoutDroppedFields(route, continued ?? requested);
   const planning = planPrices(parts, { requested, call: plain, request: arrival.request });
   const planned = planning instanceof Promise ? await planning : planning;
   if (planned.outcome === 'refused') return refuse(planned.refusal, known);
@@ -337,7 +340,7 @@ async function admitPaidCall(
     tiers,
     listsFallbacks,
     cache,
-    droppedTools: planned.dropped,
+    ...{ droppedTools: planned.dropped, droppedFields: plain.dropped },
     unpriced: hit === null && planned.unpriced.length > 0 ? planned.unpriced : undefined,
     attribution: requested.attribution,
   };
@@ -352,6 +355,15 @@ function marksOf({ abandoned }: AdmitParts, { route, key, isHooked }: NewCall, i
     isDocument: route.kind === 'parse',
     isCounted: isHooked === true,
   };
+}
+
+type BodyOfCall = Pick<NewCall, 'alias' | 'bytes' | 'fields'> & { readonly dropped?: readonly string[] };
+
+function withoutDroppedFields(route: ModelRoute | ParseRoute, call: BodyOfCall): BodyOfCall {
+  const { alias, bytes, fields } = call;
+  if (alias.drop.length === 0 || route.kind === 'parse' || !('modelValue' in fields)) return call;
+  const without = withoutDropped({ bytes, fields }, alias, route.wire);
+  return without === null ? call : { alias, ...without };
 }
 
 async function claimed(

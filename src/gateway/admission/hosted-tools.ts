@@ -335,8 +335,8 @@ function rewritten(
   );
 }
 
-/** The removed elements, each with the comma and white space up to a neighbor. At least one element stays. */
-function removals(all: readonly Span[], kept: readonly Span[]): readonly Span[] {
+/** The removed elements or members, each with the comma and white space up to a neighbor. At least one stays. */
+export function removals(all: readonly Span[], kept: readonly Span[]): readonly Span[] {
   const first = kept[0] as Span;
   const spans: Span[] = [];
   const head = all[0] as Span;

@@ -15,6 +15,7 @@ import type { EndSignal, ModelEndpoint, UpstreamAnswer, UpstreamTarget } from '.
 import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { isFree } from '../admission/call-size.ts';
+import { withoutDropped } from '../admission/dropped-fields.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
@@ -199,8 +200,10 @@ interface ForwardedCall extends ModelRequest {
 const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   order: 'weighted',
   uses: 'all',
-  bodyFor: ({ alias, call }, target) =>
-    rewriteModelBody(call.bytes, call.fields, changesFor(alias, call, target)),
+  bodyFor({ alias, call, context }, target) {
+    const { bytes, fields } = alias.drop === call.alias.drop ? call : bodyOfFallback(alias, call, context);
+    return rewriteModelBody(bytes, fields, changesFor(alias, call, target));
+  },
   headersFor({ call, endpoint, context: { forwardedHeaders, trace = null } }, target) {
     // For a translated call they mean nothing to its provider.
     const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
@@ -213,6 +216,30 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
 };
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+/** Without the fields that the fallback drops as well. */
+function bodyOfFallback(alias: Alias, call: AdmittedModelCall, { headers }: ModelCallContext) {
+  const reduced = withoutDropped(call, alias, call.route.wire);
+  if (reduced === null) return call;
+  const droppedFields = [...new Set([...(call.droppedFields ?? []), ...reduced.dropped])];
+  noteChanged(headers, { droppedFields });
+  return reduced;
+}
+
+export const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';
+export const DROPPED_FIELDS_HEADER = 'x-turnpike-dropped-fields';
+export const UNPRICED_HEADER = 'x-turnpike-unpriced';
+
+/** What was taken out of the body, and what is forwarded although no price covers it. */
+export function noteChanged(
+  headers: Record<string, string>,
+  call: Pick<AdmittedModelCall, 'droppedTools' | 'droppedFields' | 'unpriced'>,
+): void {
+  const { droppedTools = [], droppedFields = [], unpriced = [] } = call;
+  if (droppedTools.length > 0) headers[DROPPED_TOOLS_HEADER] = droppedTools.join(', ');
+  if (droppedFields.length > 0) headers[DROPPED_FIELDS_HEADER] = droppedFields.join(', ');
+  if (unpriced.length > 0) headers[UNPRICED_HEADER] = unpriced.map(({ name }) => name).join(', ');
+}
 
 function changesFor(
   alias: Alias,
