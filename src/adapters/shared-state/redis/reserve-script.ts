@@ -12,9 +12,10 @@ const MOST_LEFT = 64;
 /**
  * Reads and checks everything first, then writes everything or nothing.
  *
- * A window is five doubles and then three for each bucket before the running one: the sum of all buckets, how many of the
- * buckets before have left, and start, last and used of the running one; then start, last and used of each, oldest first.
- * So a call writes the five, and once a bucket three more at the end. (The buckets as written by `createWindows`, which
+ * A window is six doubles and then three for each bucket before the running one: the sum of all buckets, how many of the
+ * buckets before have left, when the next one of them was last used (0 if there is none), and start, last and used of the
+ * running one; then start, last and used of each, oldest first. So a call reads and writes the six; once a bucket it adds
+ * three at the end, and reads the others where one may have left. (The buckets as written by `createWindows`, which
  * documents them.) A level is value, version, setAt, expiresAt, packed likewise (parsing and building text cost as
  * much as reading and writing it). The entries held under one name are
  * one sorted set, so that they and their sum are always evicted or expired together: the score of 'x'..entry is its
@@ -44,6 +45,12 @@ local function refuse(wait)
   end
 end
 
+local function load(it)
+  if it.stored then return end
+  it.stored = redis.call('GET', it.key)
+  it.closed = (#it.stored - ${HEADER_BYTES}) / ${BUCKET_BYTES}
+end
+
 local function bucketAt(it, place)
   return struct.unpack('ddd', it.stored, ${HEADER_BYTES + 1} + ${BUCKET_BYTES} * place)
 end
@@ -52,6 +59,7 @@ end
 local function waitOf(it, limit)
   if it.amount > limit then return -1 end
   local tooMuch = it.total + it.amount - limit
+  load(it)
   for place = it.left, it.closed - 1 do
     local _, last, used = bucketAt(it, place)
     tooMuch = tooMuch - used
@@ -61,7 +69,7 @@ local function waitOf(it, limit)
 end
 
 local function headerOf(it)
-  return struct.pack('ddddd', it.total, it.left, it.start, it.last, it.used)
+  return struct.pack('dddddd', it.total, it.left, it.first, it.start, it.last, it.used)
 end
 
 -- Until the running bucket has left, however late in it the last claim comes.
@@ -72,22 +80,22 @@ end
 local function readWindow()
   local limit = tonumber(ARGV[arg + 2])
   local it = {key = KEYS[key], amount = tonumber(ARGV[arg + 1]), length = tonumber(ARGV[arg + 3]),
-    bucket = tonumber(ARGV[arg + 4]), ahead = tonumber(ARGV[arg + 5]), total = 0, left = 0, closed = 0, used = 0}
-  local stored = redis.call('GET', it.key)
-  if stored then
-    local total, left, start, last, used = struct.unpack('ddddd', stored)
+    bucket = tonumber(ARGV[arg + 4]), ahead = tonumber(ARGV[arg + 5]), total = 0, left = 0, first = 0, used = 0}
+  local header = redis.call('GETRANGE', it.key, 0, ${HEADER_BYTES - 1})
+  if header ~= '' then
+    local total, left, first, start, last, used = struct.unpack('dddddd', header)
     if start > now + it.bucket then
       -- The server's clock was set back: what is counted stays for one more window, and no longer.
       it.total, it.start, it.last, it.used = total, now, now + it.bucket, total
-      it.stored = headerOf(it)
+      it.stored, it.closed = headerOf(it), 0
       redis.call('SET', it.key, it.stored, 'PX', clearUpAfter(it))
     elseif last + it.length > now then
-      it.stored, it.closed = stored, (#stored - ${HEADER_BYTES}) / ${BUCKET_BYTES}
-      it.total, it.left, it.start, it.last, it.used = total, left, start, last, used
-      while it.left < it.closed do
-        local _, lastUse, count = bucketAt(it, it.left)
-        if lastUse + it.length > now then break end
-        it.total, it.left = it.total - count, it.left + 1
+      it.total, it.left, it.first, it.start, it.last, it.used = total, left, first, start, last, used
+      while it.first > 0 and it.first + it.length <= now do
+        load(it)
+        local _, _, count = bucketAt(it, it.left)
+        it.total, it.left, it.first = it.total - count, it.left + 1, 0
+        if it.left < it.closed then _, it.first = bucketAt(it, it.left) end
       end
     end
   end
@@ -159,7 +167,10 @@ local function takeWindow(it)
     redis.call('SETRANGE', it.key, 0, headerOf(it))
     return
   end
-  if it.start then before = struct.pack('ddd', it.start, it.last, it.used) end
+  if it.start then
+    before = struct.pack('ddd', it.start, it.last, it.used)
+    if it.first == 0 then it.first = it.last end
+  end
   it.start, it.used = it.start and math.max(now, it.start + 1) or now, it.amount
   it.last = it.ahead == 0 and ends or ends + it.bucket
   if before and it.left < ${MOST_LEFT} then
@@ -167,7 +178,11 @@ local function takeWindow(it)
     redis.call('APPEND', it.key, before)
     redis.call('PEXPIRE', it.key, clearUpAfter(it))
   else
-    local kept = before and string.sub(it.stored, ${HEADER_BYTES + 1} + ${BUCKET_BYTES} * it.left) .. before or ''
+    local kept = ''
+    if before then
+      load(it)
+      kept = string.sub(it.stored, ${HEADER_BYTES + 1} + ${BUCKET_BYTES} * it.left) .. before
+    end
     it.left = 0
     redis.call('SET', it.key, headerOf(it) .. kept, 'PX', clearUpAfter(it))
   end
@@ -177,6 +192,7 @@ end
 local function resetOf(it)
   if it.total == 0 then return 0 end
   if it.used > 0 then return it.last + it.length - now end
+  load(it)
   for place = it.closed - 1, it.left, -1 do
     local _, last, used = bucketAt(it, place)
     if used > 0 then return last + it.length - now end

@@ -16,8 +16,8 @@ interface RedisScript {
  */
 export const CLEAR_UP_AFTER_MS = 60_000;
 
-/** Of a stored window, as reserve-script.ts documents it: five doubles, then three for each bucket. */
-export const HEADER_BYTES = 40;
+/** Of a stored window, as reserve-script.ts documents it: six doubles, then three for each bucket. */
+export const HEADER_BYTES = 48;
 export const BUCKET_BYTES = 24;
 
 /**

@@ -21,20 +21,25 @@ local arg = 2
 
 -- The buckets that are corrected are mostly among the last.
 local function settleWindow(key, bucket, delta)
-  local stored = redis.call('GET', key)
-  if not stored then return end
-  local total, left, start, last, used = struct.unpack('ddddd', stored)
-  local at, place = nil, (#stored - ${HEADER_BYTES}) / ${BUCKET_BYTES} - 1
-  while start > bucket and place >= left do
+  local header = redis.call('GETRANGE', key, 0, ${HEADER_BYTES - 1})
+  if header == '' then return end
+  local total, left, first, start, last, used = struct.unpack('dddddd', header)
+  if start == bucket then
+    local change = math.min(math.max(delta, -used), MOST - total)
+    header = struct.pack('dddddd', total + change, left, first, start, last, used + change)
+    redis.call('SETRANGE', key, 0, header)
+    return
+  end
+  local stored, at = redis.call('GET', key), nil
+  for place = (#stored - ${HEADER_BYTES}) / ${BUCKET_BYTES} - 1, left, -1 do
     at = ${HEADER_BYTES} + ${BUCKET_BYTES} * place
     start, last, used = struct.unpack('ddd', stored, at + 1)
-    place = place - 1
+    if start <= bucket then break end
   end
   if start ~= bucket then return end
   local change = math.min(math.max(delta, -used), MOST - total)
   redis.call('SETRANGE', key, 0, struct.pack('d', total + change))
-  -- The running bucket is in the header; its use comes last in both.
-  redis.call('SETRANGE', key, at and at + 16 or 32, struct.pack('d', used + change))
+  redis.call('SETRANGE', key, at + 16, struct.pack('d', used + change))
 end
 
 local function renew(set, entry, ttl, amount)
