@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { until } from '../doubles/until.ts';
@@ -338,6 +338,29 @@ describe('a WebSocket on /graphql', () => {
     const { errors } = await live.people.superAdmin.answer('subscription { logStream { message } }');
     expect(errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
     await live.watchers(0);
+  });
+
+  test('P-13 a client that leaves in the middle, or sends what only a server does, is no error', async () => {
+    const verifying = Promise.withResolvers<never>();
+    const slow = await openLiveLogs();
+    try {
+      const leaving = openRawSocket(slow);
+      await leaving.send(initOf(slow));
+      await leaving.has('connection_ack');
+      const verify = spyOn(slow.parts.accessTokens, 'verify').mockReturnValue(verifying.promise);
+      await leaving.send(subscribe('1'));
+      await until(() => verify.mock.calls.length > 0);
+      leaving.close();
+      await leaving.closed;
+      const wrong = openRawSocket(slow);
+      await wrong.send({ type: 'next', id: '1', payload: { data: null } });
+      expect(await wrong.closed).toMatchObject({ code: 4400 });
+      verifying.reject(new Error('the token could not be verified'));
+      await until(() => slow.entries.some(({ message }) => message.startsWith('a WebSocket was left')));
+      expect(slow.entries.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    } finally {
+      await slow.close();
+    }
   });
 
   test('P-13 when the process shuts down, watchers are closed with 1001', async () => {

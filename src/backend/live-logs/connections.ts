@@ -28,6 +28,7 @@ export interface SocketClient {
   readonly socket: OpenSocket;
   /** With the token known so far. */
   readonly origin: ClientOrigin;
+  readonly hasLeft: boolean;
   /** `connection_init` was received, with these parameters. */
   authenticate(connectionParams: Readonly<Record<string, unknown>>): Promise<void>;
   subscribed(subscriptionId: string): void;
@@ -66,6 +67,9 @@ export function createSocketClient(
     socket,
     get origin() {
       return { ...handshake, token };
+    },
+    get hasLeft() {
+      return isClosed;
     },
     async authenticate(connectionParams) {
       isInitialised = true;

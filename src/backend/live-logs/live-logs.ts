@@ -37,6 +37,8 @@ const MOST_UNAUTHENTICATED = 400;
 const MOST_UNAUTHENTICATED_OF_ADDRESS = 100;
 const MOST_SUBSCRIPTIONS = 10;
 const TRY_AGAIN = { 'retry-after': '5' };
+/** graphql-ws throws this for a message that only a server sends. */
+const UNEXPECTED = 'Unexpected message of type';
 const encoder = new TextEncoder();
 
 /** P-13: GraphQL subscriptions over WebSocket, by the protocol graphql-transport-ws. */
@@ -83,14 +85,25 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
       client.refused();
       return begun.errors;
     }
-    deliveries.set(begun.args, deliver(client.socket, id, payload, begun));
+    deliveries.set(begun.args, deliver(client, id, payload, begun));
     client.subscribed(id);
     return begun.args;
   }
 
+  /** Work for a client that has left is of no use to anyone, so its failure is no fault. */
+  function failed({ socket, hasLeft }: SocketClient, error: unknown): void {
+    if (hasLeft) log.debug('a WebSocket was left while work for it was under way', { error });
+    else if (error instanceof Error && error.message.startsWith(UNEXPECTED)) {
+      socket.close(CloseCode.BadRequest, 'Invalid message received');
+    } else {
+      log.error('a WebSocket failed', { error });
+      socket.close(CloseCode.InternalServerError, 'Internal server error');
+    }
+  }
+
   /** Yields nothing itself: the lines go straight to the socket. Ends with the watcher. */
   function deliver(
-    socket: OpenSocket,
+    client: SocketClient,
     id: string,
     { query }: SubscribePayload,
     { args, watched: { watcher } }: Extract<Awaited<ReturnType<typeof beginOperation>>, { outcome: 'begun' }>,
@@ -99,11 +112,10 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
     async function run(): Promise<void> {
       try {
         for (let lines = await watcher.next(); lines !== null; lines = await watcher.next()) {
-          await socket.send(await messagesOf(id, selection, lines));
+          await client.socket.send(await messagesOf(id, selection, lines));
         }
       } catch (error) {
-        log.error('the live log failed', { error });
-        socket.close(CloseCode.InternalServerError, 'Internal server error');
+        failed(client, error);
       } finally {
         watcher.close();
         selection.release();
@@ -140,18 +152,15 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
       },
       { client },
     );
-    const failed = (error: unknown) => {
-      log.error('a WebSocket failed', { error });
-      socket.close(CloseCode.InternalServerError, 'Internal server error');
-    };
     return {
       message(text) {
-        if (!isNestedTooDeep(encoder.encode(text))) void receive(text).catch(failed);
+        if (!isNestedTooDeep(encoder.encode(text)))
+          void receive(text).catch((error: unknown) => failed(client, error));
         else socket.close(CloseCode.BadRequest, 'Nested too deep');
       },
       closed(code, reason) {
         client.closed();
-        void Promise.resolve(closed(code, reason)).catch(failed);
+        void Promise.resolve(closed(code, reason)).catch((error: unknown) => failed(client, error));
       },
     };
   }
