@@ -5,11 +5,14 @@ import { createResponsesToChat, type ResponsesToChatOptions } from './responses/
 import type { TranslationPair } from './translating-upstream.ts';
 
 /** In order of preference: if a target has several of these endpoints, the first is used. */
-export function translationPairs(options: ResponsesToChatOptions): readonly TranslationPair[] {
+export function translationPairs(
+  options: Pick<ResponsesToChatOptions, 'storesResponses'>,
+): readonly TranslationPair[] {
   const responsesToChat = createResponsesToChat(options);
+  const withThinking = createResponsesToChat({ ...options, hasThinking: true });
   return [
     { from: 'responses', to: 'chat/completions', translator: responsesToChat },
-    { from: 'responses', to: 'messages', translator: composedTranslator(responsesToChat, chatToMessages) },
+    { from: 'responses', to: 'messages', translator: composedTranslator(withThinking, chatToMessages) },
     { from: 'messages', to: 'chat/completions', translator: messagesToChat },
     { from: 'chat/completions', to: 'messages', translator: chatToMessages },
   ];

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
 import { BUILT_IN_TOOLS, type BuiltInKind, patchOutput, shellOutput } from './built-in-tools.ts';
 import { builtIn, type CalledTool, type ChatTools, type ToolNames } from './chat-tools.ts';
+import { thinkingIn } from './signed-thinking.ts';
 
 export interface InputParts {
   readonly problems: BodyProblems;
@@ -9,6 +10,8 @@ export interface InputParts {
   readonly tools: ChatTools;
   /** Whether the model needs its own reasoning back. */
   readonly readsReasoning: boolean;
+  /** Whether the target takes `thinking_blocks`, as the translation to Messages does. */
+  readonly takesThinking: boolean;
 }
 
 /** The instructions and items of a Responses request as messages of a chat. */
@@ -24,6 +27,7 @@ interface Entry {
   readonly role: 'system' | 'user' | 'assistant';
   content: string | readonly JsonObject[];
   reasoning: string;
+  readonly thinking: JsonObject[];
   readonly calls: JsonObject[];
   readonly results: JsonObject[];
   /** Images and files from tool results. A tool message allows only text, so they follow in a user message. */
@@ -35,25 +39,33 @@ interface Entry {
  * anywhere later, and there may be many developer messages. A chat has one message per turn, directly followed by its
  * results, and servers want one system message at the beginning: those that begin the input are joined.
  *
- * Reasoning is added to the turn that follows it, for models that read it; chat completions cannot return it to others.
+ * Reasoning is added to the turn that follows it: as text for models that read it, as signed thinking for Anthropic's. It
+ * cannot be returned to others.
  */
 export function createChatMessages(parts: InputParts): ChatMessages {
-  const { problems, names, tools, readsReasoning } = parts;
+  const { problems, names, tools, readsReasoning, takesThinking } = parts;
   const entries: Entry[] = [];
   const callers = new Map<string, Entry>();
   /** Reasoning that belongs to the next item. */
   let thought: string[] = [];
+  let thinking: JsonObject[] = [];
 
   function addEntry(role: Entry['role'], content: Entry['content']): Entry {
-    const entry: Entry = { role, content, reasoning: '', calls: [], results: [], attachments: [] };
+    const empty = { reasoning: '', thinking: [], calls: [], results: [], attachments: [] };
+    const entry: Entry = { role, content, ...empty };
     entries.push(entry);
-    if (role !== 'assistant') thought = [];
+    if (role !== 'assistant') {
+      thought = [];
+      thinking = [];
+    }
     return entry;
   }
 
   function addReasoning(entry: Entry): void {
     entry.reasoning = [...(entry.reasoning === '' ? [] : [entry.reasoning]), ...thought].join('\n\n');
     thought = [];
+    entry.thinking.push(...thinking);
+    thinking = [];
   }
 
   function addSystem(text: string): void {
@@ -84,7 +96,9 @@ export function createChatMessages(parts: InputParts): ChatMessages {
   function addCall(item: JsonObject, param: string, tool: CalledTool, written: string): void {
     const id = readNeeded(problems, item.call_id ?? item.id, 'string', `${param}.call_id`) ?? '';
     const last = entries.at(-1);
-    const isSameTurn = last?.role === 'assistant' && last.results.length === 0;
+    // Thinking stays between the text before it and the call after it.
+    const isApart = thinking.length > 0 && last?.calls.length === 0;
+    const isSameTurn = last?.role === 'assistant' && last.results.length === 0 && !isApart;
     const entry = isSameTurn ? last : addEntry('assistant', '');
     addReasoning(entry);
     const name = names.chatNameOf(tool);
@@ -131,6 +145,8 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     message: addMessage,
     reasoning(item) {
       if (readsReasoning) thought.push(...reasoningIn(item));
+      const signed = takesThinking ? thinkingIn(item.encrypted_content) : null;
+      if (signed !== null) thinking.push(signed);
     },
     function_call(item, param) {
       const written = readNeeded(problems, item.arguments, 'string', `${param}.arguments`) ?? '';
@@ -185,7 +201,7 @@ export function createChatMessages(parts: InputParts): ChatMessages {
   };
 }
 
-/** Its text, or else its summary, which is the same in items that we wrote. Only the provider can read encrypted content. */
+/** Its text, or else its summary, which is the same in items that we wrote. */
 function reasoningIn({ content, summary }: JsonObject): readonly string[] {
   const texts = [content, summary].map((list) =>
     (Array.isArray(list) ? list : []).flatMap((part) =>
@@ -196,11 +212,12 @@ function reasoningIn({ content, summary }: JsonObject): readonly string[] {
 }
 
 function messagesOf(entry: Entry): readonly JsonObject[] {
-  const { role, content, reasoning, calls, results, attachments } = entry;
+  const { role, content, reasoning, thinking, calls, results, attachments } = entry;
   const turn = calls.length === 0 ? { role, content } : { role, content: content === '' ? null : content };
   const message = {
     ...turn,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(thinking.length === 0 ? {} : { thinking_blocks: thinking }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
   return [message, ...results, ...(attachments.length === 0 ? [] : [{ role: 'user', content: attachments }])];

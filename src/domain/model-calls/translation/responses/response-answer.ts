@@ -5,6 +5,7 @@ import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '..
 import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
 import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
+import { encryptedContent } from './signed-thinking.ts';
 
 /** The parts of a request, and of its target, that its answer needs. */
 interface AnsweredRequest {
@@ -13,6 +14,8 @@ interface AnsweredRequest {
   readonly names: ToolNames;
   /** Whether the client wants reasoning as a summary. */
   readonly hasSummary: boolean;
+  /** Whether its chat completions have signed thinking. */
+  readonly hasThinking: boolean;
   readonly reasoning: ReasoningCount | undefined;
 }
 
@@ -85,7 +88,7 @@ interface Draft {
 }
 
 function createDraft(
-  { echo, names, hasSummary, reasoning }: AnsweredRequest,
+  { echo, names, hasSummary, hasThinking, reasoning }: AnsweredRequest,
   { newId, nowSeconds }: TranslationStamps,
   emit: (type: string, fields: JsonObject) => void,
 ): Draft {
@@ -111,7 +114,9 @@ function createDraft(
   });
 
   function takeChoice(choice: JsonObject): 'taken' | 'failed' {
-    const delta = isObject(choice.delta) ? choice.delta : {};
+    const given = isObject(choice.delta) ? choice.delta : {};
+    const delta = hasThinking ? withoutSigned(given) : given;
+    if (hasThinking) characters += takeThinking(output, given);
     characters += takeTexts(output, delta, choice.logprobs);
     for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
       const piece = pieceOf(call);
@@ -144,6 +149,33 @@ function createDraft(
       return response(incomplete === null ? 'completed' : 'incomplete', output.items(), incomplete);
     },
   };
+}
+
+/**
+ * Signed thinking: in a stream a block follows its own text, and ends the item; in a whole answer the blocks are beside
+ * their joined text, and each is an item. Returns the number of characters.
+ */
+function takeThinking(output: OutputBuilder, delta: JsonObject): number {
+  let characters = 0;
+  for (const block of Array.isArray(delta.thinking_blocks) ? delta.thinking_blocks : []) {
+    const encrypted = encryptedContent(block);
+    if (encrypted === null) continue;
+    const { thinking } = block as JsonObject;
+    if (isBesideText(delta) && typeof thinking === 'string' && thinking !== '') output.reasoning(thinking);
+    output.endReasoning(encrypted);
+    characters += PIECE_CHARACTERS + encrypted.length;
+  }
+  return characters;
+}
+
+function isBesideText({ reasoning_content: text }: JsonObject): boolean {
+  return typeof text === 'string' && text !== '';
+}
+
+/** The text of the blocks has been taken with them. */
+function withoutSigned(delta: JsonObject): JsonObject {
+  const isTaken = Array.isArray(delta.thinking_blocks) && delta.thinking_blocks.length > 0;
+  return isTaken ? { ...delta, reasoning_content: null } : delta;
 }
 
 /** Returns the number of characters, including the extra ones for each piece. */

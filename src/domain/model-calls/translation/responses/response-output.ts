@@ -23,6 +23,8 @@ export interface OutputBuilder {
   text(delta: string, logprobs: readonly JsonObject[]): void;
   refusal(delta: string): void;
   reasoning(delta: string): void;
+  /** Closes the reasoning with its `encrypted_content`. Without text it is an item of its own. */
+  endReasoning(encrypted: string): void;
   annotation(annotation: JsonObject): void;
   /** False if the piece adds to a closed call, or identifies no call. */
   call(piece: CallPiece): boolean;
@@ -59,6 +61,7 @@ interface OpenMessage extends OpenItem {
 interface OpenReasoning extends OpenItem {
   readonly kind: 'reasoning';
   write(delta: string): void;
+  encrypt(content: string): void;
 }
 
 interface Call {
@@ -147,6 +150,10 @@ export function createOutputBuilder(parts: OutputParts): OutputBuilder {
     text: (delta, logprobs) => message().write('output_text', delta, logprobs),
     refusal: (delta) => message().write('refusal', delta, []),
     reasoning: (delta) => reasoning().write(delta),
+    endReasoning(encrypted) {
+      reasoning().encrypt(encrypted);
+      closeCurrent();
+    },
     annotation: (annotation) => message().annotate(annotation),
     call(piece) {
       const call = callOf(piece);
@@ -281,25 +288,33 @@ const REASONING_TEXT: ReasoningWire = {
 };
 
 function openReasoning(emit: Emit, { index, id }: Place, wire: ReasoningWire): OpenReasoning {
-  let text = '';
+  /** Null until there is some: thinking that the provider keeps to itself has no part. */
+  let text: string | null = null;
+  let encrypted: string | null = null;
   const where = { item_id: id, output_index: index, [wire.indexName]: 0 };
-  const part = () => ({ type: wire.partType, text });
+  const part = () => ({ type: wire.partType, text: text ?? '' });
   const itemOf = (parts: readonly JsonObject[], status: string) => {
-    return { id, type: 'reasoning', status, summary: [], [wire.list]: parts };
+    const sealed = encrypted === null ? {} : { encrypted_content: encrypted };
+    return { id, type: 'reasoning', status, summary: [], [wire.list]: parts, ...sealed };
   };
   emit('response.output_item.added', { output_index: index, item: itemOf([], 'in_progress') });
-  emit(wire.added, { ...where, part: part() });
   return {
     kind: 'reasoning',
     index,
     write(delta) {
-      text += delta;
+      if (text === null) emit(wire.added, { ...where, part: part() });
+      text = (text ?? '') + delta;
       emit(wire.delta, { ...where, delta });
     },
+    encrypt(content) {
+      encrypted = content;
+    },
     close(status) {
-      emit(wire.done, { ...where, text });
-      emit(wire.partDone, { ...where, part: part() });
-      const item = itemOf([part()], status);
+      if (text !== null) {
+        emit(wire.done, { ...where, text });
+        emit(wire.partDone, { ...where, part: part() });
+      }
+      const item = itemOf(text === null ? [] : [part()], status);
       emit('response.output_item.done', { output_index: index, item });
       return item;
     },

@@ -13,6 +13,11 @@ export interface ResponsesToChatOptions {
    * to its input. A response reports this in `store`.
    */
   readonly storesResponses: boolean;
+  /**
+   * Whether the target's chat completions have signed thinking in `thinking_blocks`, as those that are translated from
+   * Messages do. Omitted: no.
+   */
+  readonly hasThinking?: boolean;
 }
 
 /**
@@ -20,7 +25,10 @@ export interface ResponsesToChatOptions {
  * and cannot be expressed there are refused by name. Members that only concern OpenAI's own operation, or repeat a
  * default, are omitted, because clients send them with every request.
  */
-export function createResponsesToChat({ storesResponses }: ResponsesToChatOptions): Translator {
+export function createResponsesToChat({
+  storesResponses,
+  hasThinking = false,
+}: ResponsesToChatOptions): Translator {
   return {
     translateRequest(bytes, to, stamps) {
       const body = parseJson(new TextDecoder().decode(bytes));
@@ -34,7 +42,7 @@ export function createResponsesToChat({ storesResponses }: ResponsesToChatOption
       const offered = readMember(problems, body.tools, 'array', 'tools') ?? [];
       tools.add(offered, 'tools');
       const messages = readMessages(problems, body, storesResponses, {
-        ...{ names, tools, readsReasoning: readsReasoningBack(to.model) },
+        ...{ names, tools, readsReasoning: readsReasoningBack(to.model), takesThinking: hasThinking },
       });
       const choice = readToolChoice(problems, names, tools, body.tool_choice);
       const chat = {
@@ -51,7 +59,10 @@ export function createResponsesToChat({ storesResponses }: ResponsesToChatOption
       return {
         outcome: 'translated',
         body: new TextEncoder().encode(JSON.stringify(chat)),
-        answer: createResponseAnswer({ echo, names, hasSummary, reasoning: to.reasoning }, stamps),
+        answer: createResponseAnswer(
+          { echo, names, hasSummary, hasThinking, reasoning: to.reasoning },
+          stamps,
+        ),
       };
     },
   };
