@@ -106,7 +106,7 @@ export async function openGatewayProcess(ports: GatewayPorts) {
     ...{ sharedState, ownState, clock, log, mode: 'free', freePerHour: 1_000, drainMs: 5_000 },
   });
   const unpricedCalls = createUnpricedCalls({ sharedState, ownState, clock, perDay: 100 });
-  const bounds = { keepMs: 86_400_000, maxBytes: 1_000, maxCompanyBytes: 1_000 };
+  const bounds = { keepMs: 86_400_000, contentKeepMs: 86_400_000, maxBytes: 1_000, maxCompanyBytes: 1_000 };
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, database, breakers, abandoned },
     ...{ billingStatuses, unpricedCalls },

@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
 import { Agent, tool as agentTool, OpenAIProvider, Runner } from '@openai/agents';
-import { generateText, isStepCount, streamText, tool } from 'ai';
+import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { openGateway } from '../gateway/gateway-under-test.ts';
@@ -131,6 +131,25 @@ describe.each(ALIASES)('to a provider that speaks $wire', ({ model, provider }) 
       runsTools(() => made()(model), [responses, responses]));
     test('chat: generates and streams, tools included', () =>
       runsTools(() => made().chat(model), [chat, chat]));
+
+    test('its default, responses: goes on over several turns, by references to items', async () => {
+      const weather = tool({ description: 'The weather.', inputSchema: city, execute: async () => RESULT });
+      const messages: ModelMessage[] = [];
+      for (const _turn of [1, 2, 3]) {
+        messages.push({ role: 'user', content: QUESTION });
+        const settings = { model: made()(model), tools: { weather }, stopWhen: isStepCount(3) };
+        const { text, responseMessages } = await generateText({
+          ...settings,
+          messages,
+          maxOutputTokens: 500,
+        });
+        messages.push(...responseMessages);
+        expect(text).toBe(SAID);
+      }
+      expect(called().every((endpoint) => endpoint === responses)).toBe(true);
+      const sent = JSON.stringify(messages);
+      expect(sent).toContain('itemId');
+    });
   });
 
   async function runsTools(

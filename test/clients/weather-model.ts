@@ -142,9 +142,19 @@ const outputMessage = {
   ...{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [outputText] },
 };
 
+/** A provider never gives an id twice. */
+let responses = 0;
+
 function responseWhole(isCalling: boolean): Json {
+  responses += 1;
   return {
-    ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'provider-model-x' },
+    ...{
+      id: `resp_${responses}`,
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'provider-model-x',
+    },
     output: [isCalling ? functionCall : outputMessage],
     ...{ error: null, incomplete_details: null, instructions: null, metadata: {}, parallel_tool_calls: true },
     ...{ temperature: 1, top_p: 1, tool_choice: 'auto', tools: [], usage: responseUsage },

@@ -96,7 +96,7 @@ export interface GatewayOptions {
   readonly tracer?: Tracer;
   /** TRACE_PAYLOADS. */
   readonly tracesPayloads?: boolean;
-  /** STORED_RESPONSES=on. */
+  /** STORED_RESPONSES; on if it is omitted. */
   readonly storesResponses?: boolean;
   /** Replaces the database in memory; the caller closes it. */
   readonly database?: Database;
@@ -311,10 +311,15 @@ function openIdempotency(
 
 function openResponses(
   parts: Pick<StoredResponseParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
-  { storesResponses: isOn = false }: GatewayOptions,
+  { storesResponses: isOn = true }: GatewayOptions,
 ) {
   const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
-  const bounds = { keepMs: 86_400_000, maxBytes: 1024 * 1024, maxCompanyBytes: 10 * 1024 * 1024 };
+  const bounds = {
+    keepMs: 86_400_000,
+    contentKeepMs: 86_400_000,
+    maxBytes: 1024 * 1024,
+    maxCompanyBytes: 10 * 1024 * 1024,
+  };
   return createStoredResponses({ ...parts, cipher, isOn, ...bounds });
 }
 

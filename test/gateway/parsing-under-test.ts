@@ -12,7 +12,7 @@ import { TIMEOUT_MS } from './scripted-upstream.ts';
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'clock' | 'log'> & { readonly secrets: Secrets };
 
 /** Providers over HTTP, and documents read by them or by the embedded engine; four characters are a token. */
-export function openParsing(given: Given, { storesResponses = false }: { storesResponses?: boolean }) {
+export function openParsing(given: Given, { storesResponses = true }: { storesResponses?: boolean }) {
   const { clock, log, secrets } = given;
   const sockets = createSocketUpstream({
     clock,

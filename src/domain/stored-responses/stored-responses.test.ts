@@ -38,7 +38,10 @@ const response = (id: string, text = 'Yes.') => ({
 function opened(more: Partial<StoredResponseParts> = {}) {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
-  const bounds = { isOn: true, keepMs: 30 * DAY_MS, maxBytes: 100_000, maxCompanyBytes: 1_000_000 };
+  const bounds = {
+    ...{ isOn: true, keepMs: 30 * DAY_MS, contentKeepMs: DAY_MS },
+    ...{ maxBytes: 100_000, maxCompanyBytes: 1_000_000 },
+  };
   const stored = createStoredResponses({ database, clock, log, cipher, ...bounds, ...more });
   /** The response with the commit of its call. */
   const record = async (given: NewResponse, call: Partial<FinishedCall> = {}) => {
@@ -125,7 +128,12 @@ describe('stored responses', () => {
     const companyId = await newCompany();
     const given = newResponse(companyId);
     await record(given);
-    await clock.advance(31 * DAY_MS);
+    const id = `resp_${secrets.newId()}`;
+    await record(newResponse(companyId, { id, content: contentOf({ input: 'Hello' }, response(id)) }));
+    await clock.advance(2 * DAY_MS);
+    expect(await stored.find(companyId, byId(id))).toEqual(missing(id));
+    expect(await stored.find(companyId, byId(given.id))).toMatchObject({ missing: [] });
+    await clock.advance(29 * DAY_MS);
     expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
     await database.query(
       `insert into stored_responses (id, company_id, key_id, alias, target_id, created_at, expires_at)
@@ -156,6 +164,23 @@ describe('stored responses', () => {
       expect(await stored.find(companyId, byId(id))).toEqual(missing(id));
       expect(await stored.remove(companyId, id)).toBe('not-found');
     }
+  });
+
+  test('are read up to 64 MB for one request: what is beyond, the oldest, is not found', async () => {
+    const { stored, record } = opened({ maxCompanyBytes: 1_000_000_000 });
+    const companyId = await newCompany();
+    const names = ['old', 'middle', 'new'];
+    for (const name of names) {
+      const id = `resp_${name}_${companyId}`;
+      const content = contentOf({ input: name }, response(id));
+      await record(newResponse(companyId, { id, itemIds: [`msg_${name}`], content }));
+      await database.query(
+        `update stored_responses set content_bytes = 30 * 1024 * 1024, created_at = $2 where id = $1`,
+        [id, new Date(names.indexOf(name))],
+      );
+    }
+    const found = await stored.find(companyId, byItem('msg_old', 'msg_middle', 'msg_new'));
+    expect(found).toMatchObject({ missing: ['msg_old'], holders: [{}, {}] });
   });
 
   test('that were not charged are marked so until a read has charged them', async () => {

@@ -77,7 +77,10 @@ export interface StoredResponseParts {
   readonly log: Log;
   readonly cipher: AnswerCipher;
   readonly isOn: boolean;
+  /** For those that a provider stores. */
   readonly keepMs: number;
+  /** For those that are stored here. */
+  readonly contentKeepMs: number;
   readonly maxBytes: number;
   /** How many bytes a company may store here. */
   readonly maxCompanyBytes: number;
@@ -95,7 +98,7 @@ function isResponseId(id: string): boolean {
 }
 
 export function createStoredResponses(parts: StoredResponseParts): StoredResponses {
-  const { database, clock, log, cipher, isOn, keepMs, maxBytes, maxCompanyBytes } = parts;
+  const { database, clock, log, cipher, isOn, maxBytes, maxCompanyBytes } = parts;
 
   function recordWith(response: NewResponse, sealed: Uint8Array<ArrayBuffer> | null): ResponseRecord {
     const { id, itemIds, chargeCallId, targetId } = response;
@@ -108,7 +111,7 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
       sealedContent: sealed === null ? null : sealed.toBase64(),
       contentBytes: sealed?.length ?? 0,
       createdAtMs: now,
-      expiresAtMs: now + keepMs,
+      expiresAtMs: now + (sealed === null ? parts.keepMs : parts.contentKeepMs),
       maxCompanyBytes,
     };
   }
@@ -142,6 +145,7 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
     const ids = responseId === null ? [] : [responseId];
     const rows = await database.query<ResponseRow>(FIND, [
       ...[companyId, ids.filter(isResponseId), itemIds.filter(isResponseId), new Date(clock.now())],
+      MOST_READ_BYTES,
     ]);
     const all = await Promise.all(rows.map((row) => opened(companyId, row)));
     const found = all.filter((one) => one !== null);
@@ -181,10 +185,19 @@ interface ResponseRow extends Omit<StoredResponse, 'content'> {
   readonly sealedContent: Uint8Array | null;
 }
 
+/** Each is read whole, for one of its items too. What is beyond it, the oldest ones, is not found. */
+const MOST_READ_BYTES = 64 * 1024 * 1024;
+
 const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item_ids as "itemIds",
     charge_call_id as "chargeCallId", sealed_content as "sealedContent"
   from stored_responses
-  where company_id = $1 and expires_at > $4 and deleted_at is null and (id = any ($2::text[]) or item_ids && $3::text[])`;
+  where id = any (array(
+    select id from (
+      select id, sum(content_bytes) over (order by id = any ($2::text[]) desc, created_at desc, id) as bytes
+      from stored_responses
+      where company_id = $1 and expires_at > $4 and deleted_at is null
+        and (id = any ($2::text[]) or item_ids && $3::text[])) as found
+    where bytes <= $5))`;
 
 /** The row stays until it expires, so that a replayed journal does not restore the response. */
 const REMOVE = `update stored_responses set deleted_at = now(), sealed_content = null, content_bytes = 0, item_ids = '{}'

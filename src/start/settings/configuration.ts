@@ -45,7 +45,13 @@ export interface Configuration extends StoredContent {
   /** The limits of stored answers to calls with an idempotency key. */
   readonly idempotency: { maxAnswerBytes: number; keepMs: number };
   /** Responses that no provider stores, and how long any response can be continued. */
-  readonly storedResponses: { isOn: boolean; keepMs: number; maxBytes: number; maxCompanyBytes: number };
+  readonly storedResponses: {
+    isOn: boolean;
+    keepMs: number;
+    contentKeepMs: number;
+    maxBytes: number;
+    maxCompanyBytes: number;
+  };
   /** How long individual calls are kept, in whole months (0: permanently), and how they are partitioned. */
   readonly calls: {
     keepMonths: number;
@@ -270,9 +276,11 @@ function requestLimitsIn(values: SettingValues) {
 }
 
 function storedResponsesIn(values: SettingValues): Configuration['storedResponses'] {
+  const dayMs = 24 * 60 * 60_000;
   return {
     isOn: values.STORED_RESPONSES === 'on',
-    keepMs: values.STORED_RESPONSES_KEEP_DAYS * 24 * 60 * 60_000,
+    keepMs: (values.STORED_RESPONSES_KEEP_DAYS ?? 30) * dayMs,
+    contentKeepMs: (values.STORED_RESPONSES_KEEP_DAYS ?? 1) * dayMs,
     maxBytes: values.STORED_RESPONSE_MAX_BYTES,
     maxCompanyBytes: values.STORED_RESPONSES_COMPANY_MB * 1_000_000,
   };

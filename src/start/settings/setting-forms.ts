@@ -41,6 +41,7 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(
   };
 }
 
+/** With null as its fallback, the setting may be absent. */
 export function whole<Fallback extends number | null = number>(
   min: number,
   max: number,

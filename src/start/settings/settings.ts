@@ -91,15 +91,15 @@ export const SETTINGS = {
     'Minimum time for which an Idempotency-Key and its response are stored.',
   ),
   STORED_RESPONSES: oneOf(
-    ['off', 'on'],
-    'off',
-    'Whether responses of the Responses API that no provider stores (of targets that only speak chat completions) are stored, encrypted, so that previous_response_id and GET work with them. Off, such a response says `store: false`.',
+    ['on', 'off'],
+    'on',
+    'Whether responses of the Responses API that no provider stores (of targets without that API) are stored, encrypted, so that previous_response_id, references to items and GET work with them; those with `store: false` never are. Off, every such response says `store: false`.',
   ),
   STORED_RESPONSES_KEEP_DAYS: whole(
     1,
     400,
-    30,
-    'How long a response can be read and continued, wherever it is stored.',
+    null,
+    'How long a response can be read and continued, wherever it is stored. Not set: 1 day if it is stored here, 30 days if its provider stores it.',
   ),
   STORED_RESPONSE_MAX_BYTES: whole(
     1_024,
