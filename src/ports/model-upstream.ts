@@ -52,7 +52,7 @@ export interface TargetWire {
   readonly defaultHeaders: Readonly<Record<string, string>>;
   /** Azure only: paths contain the deployment, and every URL has the version. */
   readonly apiVersion: string | null;
-  /** The provider's name for the limit of output tokens, in chat completions that we write. */
+  /** The provider's name for the limit of output tokens, in chat completions that we write to models that have no own one. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` may be sent. */
   readonly hasStreamOptions: boolean;

@@ -9,6 +9,7 @@ import type {
 import type { AliasKind } from '../models/aliases.ts';
 import { createCallAbort } from './call-abort.ts';
 import { withoutKey } from './provider-error.ts';
+import { maxTokensNameOf } from './translation/messages/model-names.ts';
 
 /** The result of one small call to a target. */
 export interface TargetTest {
@@ -63,12 +64,13 @@ export async function testTarget(
 const NO_ANSWER = 'The response is not that of a model API. Check the base address and the provider.';
 
 function smallCall(
-  { model, wire }: UpstreamTarget,
+  target: UpstreamTarget,
   kind: AliasKind,
 ): { endpoint: ModelEndpoint; body: Uint8Array<ArrayBuffer> } {
+  const { model } = target;
   if (kind === 'embed') return { endpoint: 'embeddings', body: encoded({ model, input: 'test' }) };
   const messages = [{ role: 'user', content: 'Answer with OK.' }];
-  const body = { model, messages, [wire?.maxTokensName ?? 'max_tokens']: 16 };
+  const body = { model, messages, [maxTokensNameOf(target)]: 16 };
   return { endpoint: 'chat/completions', body: encoded(body) };
 }
 

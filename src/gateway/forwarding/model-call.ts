@@ -3,6 +3,7 @@ import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
 import { readBeginning } from '../../domain/model-calls/begun-body.ts';
 import { type CallAbort, createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import { servedOf } from '../../domain/model-calls/paid-call.ts';
+import { maxTokensNameOf } from '../../domain/model-calls/translation/messages/model-names.ts';
 import type { CallKind, ModelRequest, TryTargetsParts } from '../../domain/model-calls/try-target.ts';
 import { type Tried, tryTargets } from '../../domain/model-calls/try-targets.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
@@ -244,13 +245,15 @@ export function noteChanged(
 function changesFor(
   alias: Alias,
   { route: { endpoint, wire: clientWire } }: AdmittedModelCall,
-  { model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>,
+  target: Pick<UpstreamTarget, 'model' | 'wire'>,
 ): BodyChanges {
+  const { model, wire } = target;
   const isBounded = alias.enforceMaxOutput && !UNBOUNDED.includes(endpoint);
   return {
     model,
     maxTokens: isBounded ? alias.maxOutputTokens : null,
-    maxTokensName: endpoint === 'chat/completions' ? wire?.maxTokensName : MAXIMUMS[clientWire],
+    maxTokensName:
+      isBounded && endpoint === 'chat/completions' ? maxTokensNameOf(target) : MAXIMUMS[clientWire],
     hasStreamOptions: clientWire === 'completions' ? wire?.hasStreamOptions : false,
   };
 }

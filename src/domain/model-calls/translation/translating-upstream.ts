@@ -14,7 +14,8 @@ import { speaks } from '../../models/providers.ts';
 import { readBeginning } from '../begun-body.ts';
 import { createEventReader } from './event-reader.ts';
 import { estimateInputTokens, estimateResponseTokens } from './messages/count-tokens.ts';
-import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
+import { maxTokensNameOf } from './messages/model-names.ts';
+import type { AnswerTranslation, StreamTranslation, TranslationTarget, Translator } from './translator.ts';
 
 /** From the endpoint of a call to one that the target has. */
 export interface TranslationPair {
@@ -108,10 +109,11 @@ const UNSERVED: readonly number[] = [404, 405, 501];
 /** For targets without configuration. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
-function bodyTarget({ model, wire }: UpstreamTarget) {
+function bodyTarget(target: UpstreamTarget): TranslationTarget {
+  const { model, wire } = target;
   return {
     model,
-    maxTokensName: wire?.maxTokensName ?? ('max_tokens' as const),
+    maxTokensName: maxTokensNameOf(target),
     hasStreamOptions: wire?.hasStreamOptions ?? true,
     reasoning: wire?.reasoning,
     defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,

@@ -13,11 +13,18 @@ import {
   serverSentEvent,
 } from './members.ts';
 
-/** Translates an answer of Anthropic's Messages to chat completions. `model` is the client's name for it. */
-export function answerInChat(model: string, stamps: TranslationStamps): AnswerTranslation {
+/**
+ * Translates an answer of Anthropic's Messages to chat completions. `model` is the client's name for it. The input of a call
+ * of `jsonTool` is the content; other text beside it, which is not JSON, is left out.
+ */
+export function answerInChat(
+  model: string,
+  stamps: TranslationStamps,
+  jsonTool: string | null,
+): AnswerTranslation {
   return {
-    whole: (bytes) => wholeCompletion(bytes, model, stamps),
-    stream: () => createChunkStream(model, stamps),
+    whole: (bytes) => wholeCompletion(bytes, model, stamps, jsonTool),
+    stream: () => createChunkStream(model, stamps, jsonTool),
   };
 }
 
@@ -25,13 +32,17 @@ function wholeCompletion(
   bytes: Uint8Array,
   model: string,
   stamps: TranslationStamps,
+  jsonTool: string | null,
 ): Uint8Array<ArrayBuffer> | null {
   const answer = parseObject(bytes);
   if (answer === null || answer.type !== 'message' || !Array.isArray(answer.content)) return null;
   const blocks = answer.content.filter(isObject);
-  const text = joined(blocks, 'text', 'text');
+  const json = blocks.find((block) => isJsonAnswer(block, jsonTool));
+  const text = json === undefined ? joined(blocks, 'text', 'text') : JSON.stringify(json.input ?? {});
   const thinking = joined(blocks, 'thinking', 'thinking');
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
+  const calls = blocks
+    .filter((block) => block.type === 'tool_use' && !isJsonAnswer(block, jsonTool))
+    .map(toolCall);
   const signed = blocks.flatMap((block) => signedThinking(block));
   const message = {
     role: 'assistant',
@@ -41,7 +52,8 @@ function wholeCompletion(
     ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-  const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(answer.stop_reason) };
+  const finish = finishReason(answer.stop_reason, json !== undefined && calls.length === 0);
+  const choice = { index: 0, message, logprobs: null, finish_reason: finish };
   return encodeJson({
     ...head(model, stamps, 'chat.completion'),
     choices: [choice],
@@ -51,6 +63,10 @@ function wholeCompletion(
 
 function head(model: string, { newId, nowSeconds }: TranslationStamps, object: string): JsonObject {
   return { id: `chatcmpl-${newId()}`, object, created: nowSeconds, model };
+}
+
+function isJsonAnswer({ type, name }: JsonObject, jsonTool: string | null): boolean {
+  return jsonTool !== null && type === 'tool_use' && name === jsonTool;
 }
 
 function joined(blocks: readonly JsonObject[], type: string, member: string): string {
@@ -76,7 +92,11 @@ function signedThinking({ type, thinking, signature, data }: JsonObject): JsonOb
  * Types of blocks that the request could not have caused, and unknown events, are skipped, as Anthropic asks of
  * clients.
  */
-function createChunkStream(model: string, stamps: TranslationStamps): StreamTranslation {
+function createChunkStream(
+  model: string,
+  stamps: TranslationStamps,
+  jsonTool: string | null,
+): StreamTranslation {
   const frame = head(model, stamps, 'chat.completion.chunk');
   const blocks = new Map<unknown, StreamedBlock>();
   let calls = 0;
@@ -84,6 +104,9 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
   let hasFinished = false;
   let isComplete = false;
   let held = 0;
+  let hasJson = false;
+  /** Text that is only the answer if no JSON comes. */
+  let beside = '';
 
   const chunk = (delta: JsonObject, finish: string | null = null) =>
     serverSentEvent(null, {
@@ -123,17 +146,30 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
 
   function blockStart({ index, content_block: start }: JsonObject): string | 'failed' {
     if (!isObject(start)) return 'failed';
-    const block: StreamedBlock = { start, call: -1, text: stringOf(start.thinking), signature: '' };
+    const block: StreamedBlock = { start, call: NO_CALL, text: stringOf(start.thinking), signature: '' };
     blocks.set(index, block);
     held += HELD_BY_BLOCK + block.text.length;
     if (held > MOST_HELD) return 'failed';
-    if (start.type === 'text') return textChunk('content', stringOf(start.text));
+    if (start.type === 'text') return contentChunk(stringOf(start.text));
     if (start.type === 'thinking') return textChunk('reasoning_content', block.text);
     if (start.type !== 'tool_use') return '';
+    if (isJsonAnswer(start, jsonTool)) {
+      // Clients parse the content, so that there is one at most.
+      block.call = hasJson ? SECOND_JSON : JSON_ANSWER;
+      hasJson = true;
+      return '';
+    }
     block.call = calls;
     calls += 1;
     const made = { name: stringOf(start.name), arguments: '' };
     return callChunk({ index: block.call, id: stringOf(start.id), type: 'function', function: made });
+  }
+
+  function contentChunk(text: string): string {
+    if (jsonTool === null) return textChunk('content', text);
+    beside += text;
+    held += text.length;
+    return '';
   }
 
   function textChunk(member: string, text: string): string {
@@ -144,7 +180,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     if (block === undefined || !isObject(delta)) return 'failed';
     switch (delta.type) {
       case 'text_delta':
-        return textChunk('content', stringOf(delta.text));
+        return contentChunk(stringOf(delta.text));
       case 'thinking_delta':
         block.text += stringOf(delta.thinking);
         held += stringOf(delta.thinking).length;
@@ -154,7 +190,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
         held += stringOf(delta.signature).length;
         return '';
       case 'input_json_delta':
-        return block.call === -1 ? '' : argumentsChunk(block, stringOf(delta.partial_json));
+        return block.call === NO_CALL ? '' : argumentsChunk(block, stringOf(delta.partial_json));
       default:
         return '';
     }
@@ -162,6 +198,8 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
 
   function argumentsChunk(block: StreamedBlock, text: string): string {
     block.text ||= text;
+    if (block.call === SECOND_JSON) return '';
+    if (block.call === JSON_ANSWER) return textChunk('content', text);
     return text === '' ? '' : callChunk({ index: block.call, function: { arguments: text } });
   }
 
@@ -169,9 +207,9 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     const block = blocks.get(index);
     if (block === undefined) return 'failed';
     blocks.delete(index);
-    held -= HELD_BY_BLOCK + (block.call === -1 ? block.text.length + block.signature.length : 0);
+    held -= HELD_BY_BLOCK + (block.call === NO_CALL ? block.text.length + block.signature.length : 0);
     // A call without arguments has no delta, but clients parse what they have collected: its input is sent here.
-    if (block.call !== -1 && block.text === '') {
+    if (block.call !== NO_CALL && block.text === '') {
       const { input } = block.start;
       return argumentsChunk(block, inputAsArguments(isObject(input) ? input : {}));
     }
@@ -184,7 +222,8 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     counts = countsIn(usage, counts);
     if (!isObject(delta) || typeof delta.stop_reason !== 'string' || hasFinished) return '';
     hasFinished = true;
-    return chunk({}, finishReason(delta.stop_reason));
+    const text = hasJson ? '' : textChunk('content', beside);
+    return text + chunk({}, finishReason(delta.stop_reason, hasJson && calls === 0));
   }
 
   function messageStop(): string {
@@ -200,9 +239,14 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
   };
 }
 
+/** What a block is instead of a tool call of the client. */
+const NO_CALL = -1;
+const JSON_ANSWER = -2;
+const SECOND_JSON = -3;
+
 interface StreamedBlock {
   readonly start: JsonObject;
-  /** Its index among the tool calls; -1 if it is none. */
+  /** Its index among the tool calls; below 0 if it is none of the client's. */
   call: number;
   /** The thinking so far, or the first piece of the arguments. */
   text: string;
@@ -216,7 +260,8 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-function finishReason(stopReason: unknown): string {
+function finishReason(stopReason: unknown, isJsonOnly: boolean): string {
+  if (isJsonOnly && stopReason === 'tool_use') return 'stop';
   return FINISH_REASONS[stringOf(stopReason)] ?? 'stop';
 }
 

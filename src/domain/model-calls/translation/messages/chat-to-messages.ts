@@ -32,7 +32,8 @@ export const chatToMessages: Translator = {
   translateRequest: (bytes, to, stamps) =>
     translateBody(bytes, (request) => {
       const model = readName(request.model, 'model');
-      return { body: messagesBody(request, to), answer: answerInChat(model, stamps) };
+      const { body, jsonTool } = messagesBody(request, to);
+      return { body, answer: answerInChat(model, stamps, jsonTool) };
     }),
 };
 
@@ -98,7 +99,7 @@ function refuseOtherThanDefaults(request: JsonObject): void {
   }
 }
 
-function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
+function messagesBody(request: JsonObject, to: TranslationTarget) {
   refuseOthers(request, '', MEMBERS);
   refuseOtherThanDefaults(request);
   const maxTokens =
@@ -109,7 +110,9 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
   const stop =
     typeof request.stop === 'string' ? [request.stop] : optional(request.stop, 'stop', readStrings);
   const user = readUser(request);
-  const tools = readTools(request);
+  const format = readFormat(request.response_format);
+  const { tools, jsonTool } = withJsonTool(readTools(request), format === 'json');
+  if (jsonTool !== null && !isMissing(request.thinking)) refuse('thinking', NO_THINKING);
   const thinking = readThinking(request, to.model, maxTokens, turns, tools);
   const body = definedMembers({
     model: to.model,
@@ -120,12 +123,12 @@ function messagesBody(request: JsonObject, to: TranslationTarget): JsonObject {
     stop_sequences: stop === null || stop.length === 0 ? null : stop,
     ...tools,
     ...thinking,
-    output_config: outputConfig(request.response_format, thinking.output_config),
+    output_config: outputConfig(format, thinking.output_config),
     metadata: user === null ? null : { user_id: user },
     stream: optional(request.stream, 'stream', readBoolean) === true ? true : null,
   });
   if (to.cacheBreakpoints === true) addBreakpoints(body);
-  return body;
+  return { body, jsonTool };
 }
 
 /** Anthropic's limit for `user_id`. */
@@ -195,24 +198,63 @@ function isForced({ tool_choice: choice }: JsonObject): boolean {
   return isObject(choice) && (choice.type === 'any' || choice.type === 'tool');
 }
 
-function outputConfig(format: unknown, effort: unknown): JsonObject | null {
-  const schema = readFormat(format);
+interface AskedTools {
+  /** The members of the body. */
+  readonly tools: JsonObject;
+  /** The name of the tool whose input is the answer; null without one. */
+  readonly jsonTool: string | null;
+}
+
+const NO_THINKING =
+  "'thinking' cannot be combined with 'response_format' of the type 'json_object' for this model. Send a schema as 'json_schema', or no thinking.";
+
+const JSON_TOOL = {
+  description:
+    'Gives the answer to the user. Its input is the answer itself: one JSON object with the members that the conversation asks for, not wrapped in another one.',
+  input_schema: { type: 'object', additionalProperties: true },
+};
+
+/**
+ * JSON without a schema: Anthropic's models must call a tool that takes any object, or one of the client's, and its input
+ * is the answer. If the client wants a call of its own tools in any case, there is no answer to write.
+ */
+function withJsonTool(asked: JsonObject, isJson: boolean): AskedTools {
+  const choice = isObject(asked.tool_choice) ? asked.tool_choice : {};
+  if (!isJson || isForced(asked)) return { tools: asked, jsonTool: null };
+  const own = Array.isArray(asked.tools) ? asked.tools.filter(isObject) : [];
+  let name = 'json_answer';
+  while (own.some((tool) => tool.name === name)) name += '_';
+  const isOnly = own.length === 0 || choice.type === 'none';
+  return {
+    jsonTool: name,
+    tools: {
+      tools: [...own, { name, ...JSON_TOOL }],
+      tool_choice: isOnly ? { type: 'tool', name } : { ...choice, type: 'any' },
+    },
+  };
+}
+
+function outputConfig(schema: JsonObject | 'json' | null, effort: unknown): JsonObject | null {
   const config = {
     ...(isObject(effort) ? effort : {}),
-    ...(schema === null ? {} : { format: { type: 'json_schema', schema: schemaForMessages(schema) } }),
+    ...(schema === null || schema === 'json'
+      ? {}
+      : { format: { type: 'json_schema', schema: schemaForMessages(schema) } }),
   };
   return Object.keys(config).length === 0 ? null : config;
 }
 
-function readFormat(value: unknown): JsonObject | null {
+/** The schema of the answer; `json` for any object. */
+function readFormat(value: unknown): JsonObject | 'json' | null {
   const format = optional(value, 'response_format', readObject);
   if (format === null || format.type === 'text') return null;
+  if (format.type === 'json_object') return 'json';
   if (format.type === 'json_schema') {
     const described = readObject(format.json_schema, 'response_format.json_schema');
     return readObject(described.schema, 'response_format.json_schema.schema');
   }
   const message =
-    "'response_format' must be 'json_schema' or 'text' for this model: it has no mode for JSON without a schema.";
+    "'response_format' must be of the type 'json_schema', 'json_object' or 'text' for this model.";
   return refuse('response_format.type', message);
 }
 

@@ -216,6 +216,7 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(sent({ tools }, { model: 'gpt-5.6', provider: 'openai' }).reasoning_effort).toBe('none');
     expect(sent({}, { model: 'gpt-5.6', provider: 'openai' })).not.toContainKey('reasoning_effort');
     expect(effort('openai/gpt-5.6', 'openrouter')).toBe('high');
+    expect(effort('openai/gpt-5.6', 'compatible')).toBe('none');
     const single = { tools, tool_choice: { type: 'auto', disable_parallel_tool_use: true } };
     expect(sent(single, { model: 'o3-mini' })).not.toContainKey('parallel_tool_calls');
     expect(sent(single).parallel_tool_calls).toBe(false);

@@ -1,3 +1,5 @@
+import type { UpstreamTarget } from '../../../../ports/model-upstream.ts';
+
 /**
  * How the name of a target's model affects requests for reasoning. Both APIs have models that refuse a call with a
  * reasoning effort, so it is only sent to models that are known to accept it; others reason by their default.
@@ -8,17 +10,39 @@ export type Effort = 'low' | 'medium' | 'high';
 const TAKES_EFFORT =
   /(^|[/.:_-])(o[134](-|$)|gpt-([5-9]|[12]\d)(\.\d+)?(?!-chat)(?![\d.])|gpt-oss|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|magistral)/i;
 
+interface NamedModel {
+  readonly model: string;
+  /** The name of its preset. */
+  readonly provider?: string | undefined;
+}
+
 /** The effort to request in chat completions; null for the model's default. */
 export function chatEffort(
-  { model, provider }: { readonly model: string; readonly provider?: string | undefined },
+  named: NamedModel,
   effort: Effort | null,
   hasTools: boolean,
 ): Effort | 'none' | null {
-  const asked = TAKES_EFFORT.test(model) ? effort : null;
+  return besideTools(named, TAKES_EFFORT.test(named.model) ? effort : null, hasTools);
+}
+
+/** The effort that a client has named for the model: only models that are known to refuse it do not get it. */
+export function givenChatEffort(named: NamedModel, effort: string | null, hasTools: boolean): string | null {
+  const refuses = gptVersion(named.model) > 0 && !TAKES_EFFORT.test(named.model);
+  return besideTools(named, refuses ? null : effort, hasTools);
+}
+
+/**
+ * OpenAI offers reasoning between function calls in the Responses API only, which OpenRouter calls by itself. Any other host
+ * may pass chat completions on to OpenAI.
+ */
+function besideTools<Asked extends string>(
+  { model, provider }: NamedModel,
+  asked: Asked | null,
+  hasTools: boolean,
+): Asked | 'none' | null {
   const version = gptVersion(model);
-  // OpenAI offers reasoning between function calls in the Responses API only. Other providers serve both together.
-  const isRestricted = hasTools && version >= 502 && (provider === 'openai' || provider === 'azure');
-  return isRestricted ? (version >= 506 ? 'none' : null) : asked;
+  if (!hasTools || version < 502 || provider === 'openrouter') return asked;
+  return version >= 506 ? 'none' : null;
 }
 
 /** Whether a model accepts `temperature` and `top_p` in chat completions: those of OpenAI do not while they reason. */
@@ -34,6 +58,16 @@ export function takesChatSampling(model: string, effort: Effort | 'none' | null)
 /** They call one tool at a time and refuse `parallel_tool_calls`. */
 export function isOSeries(model: string): boolean {
   return /(^|[/.:_-])o[134](-|$)/i.test(model);
+}
+
+/**
+ * The name of the maximum in chat completions that we write. At any host OpenAI's reasoning models refuse the older name,
+ * and its earlier models know that one everywhere. For other models it is the name of their provider.
+ */
+export function maxTokensNameOf({ model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>) {
+  const version = gptVersion(model);
+  if (isOSeries(model) || version >= 500) return 'max_completion_tokens';
+  return version > 0 ? 'max_tokens' : (wire?.maxTokensName ?? 'max_tokens');
 }
 
 /** 5.2 is 502; 0 for models of another family, and for gpt-35 and gpt-41, as deployments of older models are named. */

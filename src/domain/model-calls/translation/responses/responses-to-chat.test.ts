@@ -300,6 +300,22 @@ describe('the options of a response', () => {
     expect(Object.keys(chatOf(defaults))).toEqual(['model', 'messages', 'user']);
   });
 
+  test('an effort is left out for models that are known to refuse it, and beside tools where OpenAI does', () => {
+    const effort = (model: string, more: object = {}) =>
+      chatOf({ input: 'Hello', reasoning: { effort: 'xhigh' }, ...more }, { model, provider: 'compatible' })
+        .reasoning_effort;
+    const tools = [{ type: 'function', name: 'f', parameters: {} }];
+    expect(['gpt-4o', 'openai/gpt-4.1', 'gpt-5-chat-latest'].map((model) => effort(model))).toEqual(
+      Array(3).fill(undefined),
+    );
+    expect(['my-deployment', 'gpt-5.2', 'openai/o3'].map((model) => effort(model))).toEqual(
+      Array(3).fill('xhigh'),
+    );
+    expect(['gpt-5.1', 'gpt-5.2', 'gpt-5.6'].map((model) => effort(model, { tools }))).toEqual([
+      ...['xhigh', undefined, 'none'],
+    ]);
+  });
+
   test('the target decides the name of the bound, and whether stream_options may be sent', () => {
     const body = { input: 'Hello', max_output_tokens: 50, stream: true };
     const to = { maxTokensName: 'max_completion_tokens', hasStreamOptions: false } as const;

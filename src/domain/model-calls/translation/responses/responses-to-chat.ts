@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { MOST_LEVELS } from '../json-depth.ts';
-import { readsReasoningBack } from '../messages/model-names.ts';
+import { givenChatEffort, readsReasoningBack } from '../messages/model-names.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
 import { type BodyProblems, createBodyProblems, parseJson, readMember } from './body-reading.ts';
 import { createChatMessages, type InputParts } from './chat-messages.ts';
@@ -49,7 +49,7 @@ export function createResponsesToChat({
         model: to.model,
         messages,
         ...readTools(problems, body, tools.list(), choice),
-        ...readOptions(problems, body),
+        ...readOptions(problems, body, to, tools.list().length > 0),
         ...readStream(problems, body, to),
         ...readBound(problems, body, to),
       };
@@ -154,11 +154,17 @@ function readTools(
   };
 }
 
-function readOptions(problems: BodyProblems, body: JsonObject): JsonObject {
+function readOptions(
+  problems: BodyProblems,
+  body: JsonObject,
+  to: TranslationTarget,
+  hasTools: boolean,
+): JsonObject {
   const text = readMember(problems, body.text, 'object', 'text') ?? {};
   const reasoning = readMember(problems, body.reasoning, 'object', 'reasoning') ?? {};
   const verbosity = readMember(problems, text.verbosity, 'string', 'text.verbosity');
-  const effort = readMember(problems, reasoning.effort, 'string', 'reasoning.effort');
+  const named = readMember(problems, reasoning.effort, 'string', 'reasoning.effort');
+  const effort = givenChatEffort(to, named, hasTools);
   const temperature = readMember(problems, body.temperature, 'number', 'temperature');
   const topP = readMember(problems, body.top_p, 'number', 'top_p');
   const user = readMember(problems, body.user, 'string', 'user');
