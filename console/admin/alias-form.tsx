@@ -90,7 +90,7 @@ function settingsIn({ text, number }: FormValues) {
     maxOutputTokens: number('maxOutputTokens'),
     strategy: text('strategy') === '' ? null : text('strategy'),
     fallback: text('fallback') === '' ? null : text('fallback'),
-    fallbackPrice: text('fallbackPrice') === 'SERVED' ? 'SERVED' : null,
+    fallbackPrice: text('fallbackPrice') === 'SERVED' ? ('SERVED' as const) : null,
     retries: number('retries'),
     retryStatuses: statusesIn(text('retryStatuses')),
     hedgeMs: number('hedgeMs'),

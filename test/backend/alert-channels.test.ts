@@ -118,7 +118,7 @@ test('P-15 mail goes to users of the company alone; operators have channels of t
   expect(operators).toMatchObject({ secret: null, alertChannel: { address: 'https://hooks.slack.com/…' } });
   const kinds = '{ alertEventKinds { kind } alertChannels { name } }';
   expect(await superAdmin.ask(kinds)).toEqual({
-    alertEventKinds: [{ kind: 'WITHHELD_USAGE' }, { kind: 'AUDIT_DIFFERENCES' }],
+    alertEventKinds: [{ kind: 'WITHHELD_USAGE' }, { kind: 'UNPRICED_CALLS' }, { kind: 'AUDIT_DIFFERENCES' }],
     alertChannels: [{ name: 'Ops' }],
   });
   const { errors } = await admin.answer('{ alertChannels(operators: true) { id } }');

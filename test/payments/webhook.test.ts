@@ -194,13 +194,24 @@ describe('the payment webhook', () => {
 });
 
 describe('an internal error', () => {
+  /** Whoever reads a purchase gets an error that is a fault of the statement, not of the server. */
+  async function breakPurchases(): Promise<void> {
+    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    await database.query(
+      `create view credit_pack_purchases as
+         select * from hidden_purchases where ('credit_pack_purchases ' || id)::integer = 0`,
+    );
+  }
+  async function mendPurchases(): Promise<void> {
+    await database.query('drop view credit_pack_purchases');
+    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+  }
+
   test('billing bug 12, 13: returns 500, keeps the event unprocessed, and the next delivery applies it once', async () => {
     const { company, purchase, event } = await newPurchase();
-    await database.query('alter table plan_grants rename to hidden');
-    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    await breakPurchases();
     expect(await deliver(event)).toMatchObject({ status: 500 });
-    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
-    await database.query('alter table hidden rename to plan_grants');
+    await mendPurchases();
     expect(await payments.found(event)).toMatchObject({
       status: 'RECEIVED',
       attempts: 1,
@@ -215,9 +226,9 @@ describe('an internal error', () => {
 
   test('billing bug 13: a failed event that is not sent again is retried by the timer', async () => {
     const { company, event } = await newPurchase();
-    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    await breakPurchases();
     expect(await deliver(event)).toMatchObject({ status: 500 });
-    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+    await mendPurchases();
     await payments.events.retryDue();
     expect(await payments.balance(company.id)).toBe(0n);
     await payments.clock.advance(61_000);
@@ -234,9 +245,9 @@ describe('an internal error', () => {
       'update provider_events set attempts = 20, next_attempt_at = $2 where provider_event_id = $1',
       [refund.id, new Date(payments.clock.now())],
     );
-    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    await breakPurchases();
     await payments.events.retryDue();
-    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+    await mendPurchases();
     expect(await payments.found(refund)).toMatchObject({
       status: 'DEFERRED',
       error: expect.stringContaining('credit_pack_purchases'),

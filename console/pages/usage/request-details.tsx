@@ -20,16 +20,10 @@ export type Call = RowOf<typeof CALLS>;
 /** All details of a call, including why it was refused. */
 export function RequestDetails({ call, close }: { call: Call; close(): void }) {
   const isAdmin = useIsAdmin();
-  const { outcome, code, status } = call;
-  const failure = outcome === 'SUCCEEDED' ? null : { outcome, reason: code, httpStatus: status };
-  const way = failure === null || !isAdmin ? null : wayOut(failure);
+  const { code, status } = call;
   return (
     <Dialog title="Request" isWide close={close}>
-      {failure !== null && (
-        <Notice mood={outcome === 'FAILED' ? 'bad' : 'warn'}>
-          {failureWords(failure)}. {way !== null && <Link href={way.href}>{way.name}</Link>}
-        </Notice>
-      )}
+      {call.outcome !== 'SUCCEEDED' && <Failure call={call} />}
       <Facts
         facts={[
           ['Request id', <RequestId key="id" text={call.requestId} />],
@@ -87,6 +81,16 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
         )}
       </div>
     </Dialog>
+  );
+}
+
+function Failure({ call: { outcome, code, status } }: { call: Call }) {
+  const failure = { outcome, reason: code, httpStatus: status };
+  const way = useIsAdmin() ? wayOut(failure) : null;
+  return (
+    <Notice mood={outcome === 'FAILED' ? 'bad' : 'warn'}>
+      {failureWords(failure)}. {way !== null && <Link href={way.href}>{way.name}</Link>}
+    </Notice>
   );
 }
 

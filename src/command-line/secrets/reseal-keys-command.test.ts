@@ -39,7 +39,13 @@ function under(...masterKeys: MasterKeys) {
   const cipher = createCipher({ masterKeys, secrets });
   const answerCipher = createAnswerCipher({ masterKeys, secrets });
   const common = { database, clock, log: createSilentLog(), cipher: answerCipher };
-  const bounds = { isOn: true, keepMs: DAY_MS, contentKeepMs: DAY_MS, maxBytes: 100_000, maxCompanyBytes: 1_000_000 };
+  const bounds = {
+    isOn: true,
+    keepMs: DAY_MS,
+    contentKeepMs: DAY_MS,
+    maxBytes: 100_000,
+    maxCompanyBytes: 1_000_000,
+  };
   return {
     cipher,
     answerCipher,

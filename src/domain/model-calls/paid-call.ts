@@ -324,9 +324,7 @@ export function recordOf(
   const by = served?.by ?? alias;
   const tokenBounds =
     ending.tokens === null ? null : mostTokens(by, ending.prompts ?? prompts, { choices, maxTokens });
-  const longest = promptTokensOf(ending, prompts);
-  const own = ratesOf(by, call, ending, longest);
-  const rates = by === alias ? own : cheapest(call, { by, own, ending, tokenBounds, longest });
+  const { own, rates } = chargedRates(call, by, { ending, tokenBounds, prompts });
   const { used, hourWrites } = rates;
   return {
     id,
@@ -394,29 +392,32 @@ function ratesOf(
   };
 }
 
-interface ServedByOther {
-  readonly by: Alias;
-  /** Those of the alias that served it. */
-  readonly own: Rates;
+interface UsedTokens {
   readonly ending: CallEnding;
   readonly tokenBounds: TokenBounds | null;
-  readonly longest: number;
+  readonly prompts: number;
 }
 
-/** G-28: those of the requested alias, if the call costs less by its price. By the prices that this process knows. */
-function cheapest(
+/**
+ * `own` are those of the alias that served the call, `rates` those that it is charged by. G-28: those of the requested alias, if
+ * the call costs less by its price. By the prices that this process knows.
+ */
+function chargedRates(
   call: Omit<PaidCall, 'reservation'>,
-  { by, own, ending, tokenBounds, longest }: ServedByOther,
-): Rates {
+  by: Alias,
+  { ending, tokenBounds, prompts }: UsedTokens,
+): { readonly own: Rates; readonly rates: Rates } {
   const { alias, payer } = call;
+  const longest = promptTokensOf(ending, prompts);
+  const own = ratesOf(by, call, ending, longest);
   const tokens = ending.tokens === null ? null : chargedTokens({ tokens: ending.tokens, tokenBounds });
-  if (tokens === null || !costsAtMost(call)) return own;
+  if (by === alias || tokens === null || !costsAtMost(call)) return { own, rates: own };
   const requested = ratesOf(alias, call, ending, longest);
   const due = (one: Alias, { used, hourWrites, shareMillionths = WHOLE_SHARE }: Rates) => {
     const price = priceAt(one, payer.startedAtMs);
     return price === null ? 0n : priceOf(price, tokens, hourWrites, used) * BigInt(shareMillionths);
   };
-  return due(alias, requested) < due(by, own) ? requested : own;
+  return { own, rates: due(alias, requested) < due(by, own) ? requested : own };
 }
 
 /** Of one prompt, if the body has several. A model that uses hosted tools reads its only prompt again and again. */

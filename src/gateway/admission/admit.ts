@@ -295,7 +295,9 @@ async function admitPaidCall(
   const continued = isContinuation(requested) ? await continueResponse(parts.responses, requested) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
   const plain = withoutDroppedFields(route, continued ?? requested);
-  const planning = planPrices(parts, { requested, call: plain, request: arrival.request });
+  const planning = planPrices(parts, {
+    ...{ requested, call: plain, isContinued: continued !== null, request: arrival.request },
+  });
   const planned = planning instanceof Promise ? await planning : planning;
   if (planned.outcome === 'refused') return refuse(planned.refusal, known);
   const { alias, bytes, fields, hosted, tiers, fallbacks } = planned;

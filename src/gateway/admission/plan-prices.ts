@@ -35,8 +35,9 @@ interface CallToPrice {
     readonly key: { readonly companyId: string };
     readonly fallbacks?: readonly Alias[] | undefined;
   };
-  /** As it is sent: the same, unless it continues an earlier response. */
+  /** As it is sent: the same, unless it continues an earlier response or its alias drops fields. */
   readonly call: PlainCall;
+  readonly isContinued: boolean;
   readonly request: Pick<Request, 'headers'>;
 }
 
@@ -76,14 +77,14 @@ async function unlessSpent(
 
 function plan(
   { unavailableTools }: PricingParts,
-  { requested, call, request }: CallToPrice,
+  { requested, call, isContinued, request }: CallToPrice,
   unpriced: UnpricedFieldsMode,
 ): PlannedPrices {
   const { route } = requested;
   const tools = planTools(route, call, request, { unavailable: unavailableTools, unpriced });
   if (tools?.outcome === 'refused') return tools;
   const { alias, bytes, fields } = tools ?? call;
-  const usable = usableFallbacks(requested.fallbacks, call !== requested, fields);
+  const usable = usableFallbacks(requested.fallbacks, isContinued, fields);
   const priced = planTiers({ route, alias, bytes, fields, fallbacks: usable }, unpriced);
   if (priced.outcome === 'refused') return priced;
   const { tiers, fallbacks } = priced;

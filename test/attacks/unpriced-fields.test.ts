@@ -1,10 +1,15 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import { until } from '../doubles/until.ts';
+import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { storeOwnKey } from '../gateway/own-key-under-test.ts';
+import {
+  chatAnswer,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamOf,
+} from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { openGateway, post, refusalOf } from './gateway-under-test.ts';
-import { storeOwnKey } from './own-key-under-test.ts';
-import { chatAnswer, type ScriptedUpstream, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
 
 const [OPENAI, ANTHROPIC] = ['svc/chat-default', 'svc/extract-default'];
 /** At the first prices of chat-default and extract-default: 1 and 4 credits for a million tokens. */
