@@ -135,7 +135,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     for (const label of ['Prompt', 'Cached', 'Completion']) {
       await dialog.getByLabel(label, { exact: true }).fill('0.2');
     }
-    await dialog.getByLabel('Fallback').selectOption('svc/chat-cheap');
+    await dialog.getByLabel('Fallback', { exact: true }).selectOption('svc/chat-cheap');
     await isWholeAtBothWidths();
     await dialog.getByRole('button', { name: 'Add the alias' }).click();
     // Its targets come next.

@@ -25,7 +25,7 @@ const open = (url: string, more: Partial<Parameters<typeof openRedisState>[0]> =
 
 test('keys map to the slots of the specification, by their hash tag', () => {
   expect(slotOf('123456789')).toBe(0x31c3);
-  expect(slotOf('turnpike:{company-7}:window:rpm')).toBe(slotOf('company-7'));
+  expect(slotOf('turnpike:{company-7}:counted:rpm')).toBe(slotOf('company-7'));
   expect(slotOf('{}x')).not.toBe(slotOf('x'));
   expect(slotOf('foo{{bar}}zap')).toBe(slotOf('{bar'));
 });
@@ -102,7 +102,7 @@ describeServers('a Redis Cluster of three primaries and a replica', () => {
     await state.reserve(tag, [window]);
     await to?.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
     await from?.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
-    const key = `${own.prefix}:{${tag}}:window:rpm`;
+    const key = `${own.prefix}:{${tag}}:counted:rpm`;
     await from?.command('MIGRATE', '127.0.0.1', String(to?.port), key, '0', '5000');
     // ASK: the key is there already, the slot not yet.
     expect(await state.reserve(tag, [window])).toMatchObject({ limitStates: [{ used: 2 }] });
