@@ -20,10 +20,10 @@ export type Call = RowOf<typeof CALLS>;
 /** All details of a call, including why it was refused. */
 export function RequestDetails({ call, close }: { call: Call; close(): void }) {
   const isAdmin = useIsAdmin();
-  const { code, status } = call;
+  const { outcome, code, status } = call;
   return (
     <Dialog title="Request" isWide close={close}>
-      {call.outcome !== 'SUCCEEDED' && <Failure call={call} />}
+      {outcome !== 'SUCCEEDED' && <Failure failure={{ outcome, reason: code, httpStatus: status }} />}
       <Facts
         facts={[
           ['Request id', <RequestId key="id" text={call.requestId} />],
@@ -84,11 +84,10 @@ export function RequestDetails({ call, close }: { call: Call; close(): void }) {
   );
 }
 
-function Failure({ call: { outcome, code, status } }: { call: Call }) {
-  const failure = { outcome, reason: code, httpStatus: status };
+function Failure({ failure }: { failure: Parameters<typeof wayOut>[0] }) {
   const way = useIsAdmin() ? wayOut(failure) : null;
   return (
-    <Notice mood={outcome === 'FAILED' ? 'bad' : 'warn'}>
+    <Notice mood={failure.outcome === 'FAILED' ? 'bad' : 'warn'}>
       {failureWords(failure)}. {way !== null && <Link href={way.href}>{way.name}</Link>}
     </Notice>
   );
